@@ -70,6 +70,8 @@ static const struct line k_lines[] = {
     FIELD(jit_gemm_args, group_sizes),
     FIELD(jit_gemm_args, d_rows),
     FIELD(jit_gemm_args, d_row_count),
+    FIELD(jit_gemm_args, a_rows),
+    FIELD(jit_gemm_args, a_row_count),
     STRUCT(jit_gemm_problem),
 };
 

@@ -44,7 +44,8 @@ class Args(ctypes.Structure):
                 ("beta", ctypes.c_void_p), ("alpha_device", ctypes.c_uint64),
                 ("beta_device", ctypes.c_uint64), ("workspace", ctypes.c_uint64),
                 ("workspace_bytes", ctypes.c_uint64), ("d_scale", Arg),
-                ("group_sizes", ctypes.c_uint64), ("d_rows", Arg), ("d_row_count", ctypes.c_int64)]
+                ("group_sizes", ctypes.c_uint64), ("d_rows", Arg), ("d_row_count", ctypes.c_int64),
+                ("a_rows", Arg), ("a_row_count", ctypes.c_int64)]
 
 
 class Library:

@@ -419,9 +419,10 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
         return bench_fail(error, "a column-major D is not measured: measure N x M with a "
                                  "row-major one, and B as A, which is the same work");
     }
-    if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER) {
+    if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER ||
+        problem->a_rows != JIT_GEMM_ROWS_IN_ORDER) {
         return bench_fail(error,
-                          "rows of D by an index are not measured: what a launch "
+                          "rows by an index are not measured: what a launch "
                           "takes depends on the index; `jit-gemm run` times one that "
                           "is drawn");
     }

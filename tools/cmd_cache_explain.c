@@ -148,6 +148,7 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "layout",
                     a->a.layout != b->a.layout || a->b.layout != b->b.layout);
     note_difference(near, "d_layout", a->d.layout != b->d.layout);
+    note_difference(near, "a_rows", a->a_rows != b->a_rows);
     note_difference(near, "d_rows", a->d_rows != b->d_rows);
     note_scale_difference(near, "a_scale", "a_scale_layout", &a->a.scale, &b->a.scale);
     note_scale_difference(near, "b_scale", "b_scale_layout", &a->b.scale, &b->b.scale);

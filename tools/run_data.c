@@ -16,7 +16,8 @@ enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
 /* Beyond the seeds of the operands. */
 enum {
     A_SCALE_SEED = 3 + JIT_GEMM_MAX_OPERANDS,
-    INDEX_SEED = A_SCALE_SEED + 2 /* beyond those of A and B */
+    INDEX_SEED = A_SCALE_SEED + 2, /* beyond those of A and B */
+    A_INDEX_SEED
 };
 
 int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
@@ -483,18 +484,61 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
     return code;
 }
 
-/* The index of D's rows. */
-static int create_index(jit_gemm_context *context, const jit_gemm_problem *p, uint64_t seed,
-                        struct run_inputs *inputs)
+/* What the kernel reads of an index. */
+static int create_rows(jit_gemm_context *context, const struct run_inputs *inputs,
+                       const struct run_index *index, struct run_matrix *ret_rows)
 {
-    const int64_t batch = row_batch(inputs), m = inputs->m;
-    const struct element_view view = {JIT_GEMM_DTYPE_S32, batch, 1, m, m, m};
+    const int64_t m = inputs->m;
+    const struct element_view view = {JIT_GEMM_DTYPE_S32, row_batch(inputs), 1, m, m, m};
 
-    if (p->d_rows == JIT_GEMM_ROWS_IN_ORDER) {
-        return CLI_OK;
+    return run_matrix_create(context, &view, index->rows, ret_rows);
+}
+
+/* The rows of A where its index says; what they are in order changes with it. */
+static int spread_a(jit_gemm_context *context, const jit_gemm_problem *p,
+                    struct run_inputs *inputs)
+{
+    const struct element_view *view = &inputs->a.view;
+    const int64_t rows = inputs->a_index.own_rows;
+    const struct element_view own = {view->dtype,   1,        rows,
+                                     view->columns, view->ld, rows * view->ld};
+    void *ordered = run_matrix_download(context, &inputs->a);
+    if (ordered == NULL) {
+        return CLI_FAILED;
     }
-    run_index_draw(batch * m, seed + INDEX_SEED, &inputs->index);
-    return run_matrix_create(context, &view, inputs->index.rows, &inputs->d_rows);
+    bool *belongs = run_groups_list_rows(&inputs->groups, view->batch, view->rows);
+    void *spread = run_index_spread(&inputs->a_index, view, belongs, ordered);
+    int code = create_matrix(context, &own, spread, p->a.alignment, &inputs->spread_a);
+    if (code == CLI_OK) {
+        const jit_gemm_status status = jit_gemm_device_upload(
+            context, inputs->a.address, ordered, element_view_bytes(view));
+        code = status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+    }
+    free(ordered);
+    free(belongs);
+    free(spread);
+    return code;
+}
+
+/* The indices of D's rows and of A's. */
+static int create_indices(jit_gemm_context *context, const jit_gemm_problem *p,
+                          uint64_t seed, struct run_inputs *inputs)
+{
+    const int64_t count = row_batch(inputs) * inputs->m;
+    int code = CLI_OK;
+
+    if (p->d_rows == JIT_GEMM_ROWS_INDEXED) {
+        run_index_draw(count, seed + INDEX_SEED, &inputs->index);
+        code = create_rows(context, inputs, &inputs->index, &inputs->d_rows);
+    }
+    if (p->a_rows == JIT_GEMM_ROWS_INDEXED && code == CLI_OK) {
+        run_index_draw(count, seed + A_INDEX_SEED, &inputs->a_index);
+        code = spread_a(context, p, inputs);
+        if (code == CLI_OK) {
+            code = create_rows(context, inputs, &inputs->a_index, &inputs->a_rows);
+        }
+    }
+    return code;
 }
 
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
@@ -504,7 +548,7 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     const jit_gemm_problem *p = &problem->problem;
     int code = create_inputs(context, p, strides, seed, inputs);
     if (code == CLI_OK) {
-        code = create_index(context, p, seed, inputs);
+        code = create_indices(context, p, seed, inputs);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
@@ -525,7 +569,10 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->group_sizes);
     run_groups_free(&inputs->groups);
     run_matrix_free(context, &inputs->d_rows);
+    run_matrix_free(context, &inputs->a_rows);
+    run_matrix_free(context, &inputs->spread_a);
     run_index_free(&inputs->index);
+    run_index_free(&inputs->a_index);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         run_matrix_free(context, &inputs->operands[i]);
     }
@@ -569,7 +616,7 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     const uint64_t promised = is_reference ? 0 : p->d.alignment;
     struct element_view view = {0};
     int code = make_view("D", element_d_type(p), has_index ? 1 : row_batch(inputs),
-                         has_index ? inputs->index.d_rows : rows, columns,
+                         has_index ? inputs->index.own_rows : rows, columns,
                          is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
         code = create_matrix(context, &view, NULL, promised, &results->d);
@@ -664,9 +711,10 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         operands[i].value = inputs->values[i];
     }
     const bool has_index = problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
+    const bool reads_index = problem->problem.a_rows == JIT_GEMM_ROWS_INDEXED;
     return (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
-        .a = argument_of(&inputs->a, true),
+        .a = argument_of(reads_index ? &inputs->spread_a : &inputs->a, true),
         .b = argument_of(&inputs->b, true),
         .c = argument_of(&inputs->c, true),
         .d = argument_of(&results->d, true),
@@ -681,7 +729,9 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .batch = inputs->batch,
         .group_sizes = inputs->group_sizes.address,
         .d_rows = has_index ? argument_of(&inputs->d_rows, false) : (jit_gemm_arg){0},
-        .d_row_count = has_index ? inputs->index.d_rows : 0,
+        .d_row_count = has_index ? inputs->index.own_rows : 0,
+        .a_rows = reads_index ? argument_of(&inputs->a_rows, false) : (jit_gemm_arg){0},
+        .a_row_count = reads_index ? inputs->a_index.own_rows : 0,
         .workspace = results->workspace.address,
         .workspace_bytes = element_view_bytes(&results->workspace.view),
     };
@@ -748,6 +798,8 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of B", &inputs->b_scale},
                 {"the sizes of the groups", &inputs->group_sizes},
                 {"the index of D's rows", &inputs->d_rows},
+                {"the index of A's rows", &inputs->a_rows},
+                {"A where its index says", &inputs->spread_a},
                 {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -40,6 +40,9 @@ struct run_inputs {
     struct run_matrix group_sizes; /* s32, what the kernel reads of the groups */
     struct run_index index;        /* of D's rows */
     struct run_matrix d_rows;      /* s32, what the kernel reads of it */
+    struct run_index a_index;      /* of A's rows, the same */
+    struct run_matrix a_rows;
+    struct run_matrix spread_a; /* A as a launch with an index gets it; `a` is in order */
     struct run_matrix a, b, c;
     struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */

@@ -321,6 +321,16 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
     return -1;
 }
 
+bool *run_groups_list_rows(const struct run_groups *groups, int64_t batch, int64_t rows)
+{
+    bool *list = cli_alloc((size_t)(batch * rows) * sizeof(*list));
+
+    for (int64_t at = 0; at < batch * rows; at++) {
+        list[at] = run_groups_of_row(groups, at / rows, at % rows) >= 0;
+    }
+    return list;
+}
+
 /* Of row `at` of D, or element of K. */
 static bool belongs(const struct run_groups *groups, bool is_k, int64_t batch, int64_t at,
                     int64_t size)

@@ -48,6 +48,10 @@ struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch,
  * none. */
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row);
 
+/* Of each of `rows` rows of `batch` matrices: does it belong to a group, or are there none?
+ * Owned by the caller. */
+bool *run_groups_list_rows(const struct run_groups *groups, int64_t batch, int64_t rows);
+
 /* Rows that scales in 128x4 have of `m` rows, and which has those of a group's row: by
  * offsets groups begin at 128 rows of their own. */
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-    SPARE_ROWS = 5, /* of D, beside as many as the product has */
-    DROPPED_ONE_OF = 7
+    SPARE_ROWS = 5, /* of the matrix, beside as many as the product has */
+    DROPPED_ONE_OF = 7,
+    REPEATED_ONE_OF = 3
 };
 
 /* Uniform in [-1, 1], a value for each of `count` rows. */
@@ -28,24 +29,25 @@ static int64_t pick(float value, int64_t count)
     return at < count ? at : count - 1;
 }
 
-/* What is no row of D: the least below 0 and the first beyond, in turn with others. */
+/* What is no row of the matrix: the least below 0 and the first beyond, in turn with
+ * others. */
 static int32_t no_row(const struct run_index *index, int64_t at)
 {
-    const int32_t none[] = {-1, (int32_t)index->d_rows, INT32_MIN, INT32_MAX};
+    const int32_t none[] = {-1, (int32_t)index->own_rows, INT32_MIN, INT32_MAX};
 
     return none[(size_t)at % (sizeof(none) / sizeof(none[0]))];
 }
 
 void run_index_draw(int64_t count, uint64_t seed, struct run_index *ret_index)
 {
-    struct run_index index = {.count = count, .d_rows = count + SPARE_ROWS};
-    int32_t *all = cli_alloc((size_t)index.d_rows * sizeof(*all));
-    float *values = draw_values(index.d_rows, seed);
+    struct run_index index = {.count = count, .own_rows = count + SPARE_ROWS};
+    int32_t *all = cli_alloc((size_t)index.own_rows * sizeof(*all));
+    float *values = draw_values(index.own_rows, seed);
 
-    for (int64_t i = 0; i < index.d_rows; i++) {
+    for (int64_t i = 0; i < index.own_rows; i++) {
         all[i] = (int32_t)i;
     }
-    for (int64_t i = index.d_rows - 1; i > 0; i--) {
+    for (int64_t i = index.own_rows - 1; i > 0; i--) {
         const int64_t other = pick(values[i], i + 1);
         const int32_t row = all[i];
 
@@ -70,7 +72,7 @@ void run_index_free(struct run_index *index)
 
 static bool is_row(const struct run_index *index, int32_t row)
 {
-    return row >= 0 && row < index->d_rows;
+    return row >= 0 && row < index->own_rows;
 }
 
 /* Is row `row` of D still poison, padding included? */
@@ -91,16 +93,16 @@ static bool is_untouched(const struct element_view *d, const void *data, int64_t
 static bool others_are_untouched(const struct run_index *index,
                                  const struct element_view *d, const void *data)
 {
-    bool *is_named = cli_alloc((size_t)index->d_rows * sizeof(*is_named));
+    bool *is_named = cli_alloc((size_t)index->own_rows * sizeof(*is_named));
     bool is_right = true;
 
-    memset(is_named, 0, (size_t)index->d_rows * sizeof(*is_named));
+    memset(is_named, 0, (size_t)index->own_rows * sizeof(*is_named));
     for (int64_t i = 0; i < index->count; i++) {
         if (is_row(index, index->rows[i])) {
             is_named[index->rows[i]] = true;
         }
     }
-    for (int64_t row = 0; row < index->d_rows && is_right; row++) {
+    for (int64_t row = 0; row < index->own_rows && is_right; row++) {
         is_right = is_named[row] || is_untouched(d, data, row);
     }
     free(is_named);
@@ -138,4 +140,41 @@ void *run_index_gather(const struct run_index *index, const struct element_view 
         }
     }
     return ordered;
+}
+
+static size_t start_of_row(const struct element_view *view, int64_t row)
+{
+    return (size_t)(row / view->rows * view->batch_stride + row % view->rows * view->ld);
+}
+
+void *run_index_spread(struct run_index *index, const struct element_view *view,
+                       const bool *belongs, void *ordered)
+{
+    const size_t row_bytes = element_bytes(view->dtype, (size_t)view->columns);
+    const size_t step = element_bytes(view->dtype, (size_t)view->ld);
+    const struct element_view own = {view->dtype,   1,        index->own_rows,
+                                     view->columns, view->ld, index->own_rows * view->ld};
+    char *spread = cli_alloc(element_view_bytes(&own));
+
+    element_fill_poison(&own, spread);
+    for (int64_t i = 0; i < index->count; i++) {
+        const size_t start = start_of_row(view, i);
+        char *row = (char *)ordered + element_bytes(view->dtype, start);
+        if (!belongs[i]) {
+            continue;
+        }
+        if (i % REPEATED_ONE_OF == 1 && belongs[i - 1]) {
+            const size_t before = start_of_row(view, i - 1);
+            index->rows[i] = index->rows[i - 1];
+            memcpy(row, (char *)ordered + element_bytes(view->dtype, before), row_bytes);
+        }
+        if (is_row(index, index->rows[i])) {
+            memcpy(spread + (size_t)index->rows[i] * step, row, row_bytes);
+        } else {
+            for (int64_t column = 0; column < view->columns; column++) {
+                element_store(view->dtype, ordered, start + (size_t)column, 0);
+            }
+        }
+    }
+    return spread;
 }

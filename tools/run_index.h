@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index that names rows of D, where a problem has one: drawn, and undone. */
+/* The index that names rows of D or A, where a problem has one: drawn, followed, undone. */
 #ifndef RUN_INDEX_H
 #define RUN_INDEX_H
 
@@ -10,9 +10,9 @@
 
 /* Zeroed: rows lie in order. */
 struct run_index {
-    int32_t *rows;  /* for each row of the product its row of D, or none of them */
-    int64_t count;  /* rows of the product, of all batches or groups */
-    int64_t d_rows; /* rows of D, more than are named */
+    int32_t *rows;    /* for each row of the product one of the matrix, or none */
+    int64_t count;    /* rows of the product, of all batches or groups */
+    int64_t own_rows; /* of the matrix, more than are named */
 };
 
 /* Draws an index of `count` rows: each names a row of its own, or none. */
@@ -26,5 +26,12 @@ void run_index_free(struct run_index *index);
 void *run_index_gather(const struct run_index *index, const struct element_view *d,
                        const void *data, const struct element_view *view,
                        const struct element_view *dropped_view, const void *dropped);
+
+/* A as the launch gets it, in poison: rows of `ordered`, which `view` describes, where the
+ * index says, with its leading dimension. Some rows of the product get the index of the one
+ * before, and its values in `ordered`, and those whose index is none get zeros; rows that
+ * do not belong to a group are left out. Owned by the caller. */
+void *run_index_spread(struct run_index *index, const struct element_view *view,
+                       const bool *belongs, void *ordered);
 
 #endif

@@ -170,8 +170,9 @@ typedef enum jit_gemm_group_rest {
 typedef enum jit_gemm_rows {
     JIT_GEMM_ROWS_IN_ORDER = 0, /**< Row i of the matrix: the same one. */
     /** An index in device memory names it, an int32_t for each row of the product, which
-     * the kernel reads when it runs (::jit_gemm_args.d_rows). The matrix is one for all
-     * batches or groups, and has rows of its own number (::jit_gemm_args.d_row_count). */
+     * the kernel reads when it runs (::jit_gemm_args.d_rows and `a_rows`). The matrix
+     * is one for all batches or groups, and has rows of its own number
+     * (::jit_gemm_args.d_row_count and `a_row_count`). */
     JIT_GEMM_ROWS_INDEXED = 1
 } jit_gemm_rows;
 
@@ -276,14 +277,18 @@ typedef struct jit_gemm_problem {
     jit_gemm_group_rest group_rest; /**< Of rows of no group; must be zero without groups of
                                        rows, and where D's scales are computed. */
     jit_gemm_rows
-        d_rows;         /**< Of D. With an index, D's row index[i] is row i of the product;
-                           a row whose index is no row's of D, such as -1, is dropped, and
-                           rows of D that no index names stay untouched. If two name the
-                           same row, it becomes either, or parts of both. All else goes by
-                           the product's rows: C, operands, what epilogues write besides D.
-                           D is row-major, without computed scales; not with
-                           ::JIT_GEMM_GROUP_REST_ZERO. docs/grouped.md has a picture. */
-    int32_t reserved_2; /**< Must be zero. */
+        d_rows; /**< Of D. With an index, D's row index[i] is row i of the product;
+                   a row whose index is no row's of D, such as -1, is dropped, and
+                   rows of D that no index names stay untouched. If two name the
+                   same row, it becomes either, or parts of both. All else goes by
+                   the product's rows: C, operands, what epilogues write besides D.
+                   D is row-major, without computed scales; not with
+                   ::JIT_GEMM_GROUP_REST_ZERO. docs/grouped.md has a picture. */
+    jit_gemm_rows a_rows; /**< Of A. With an index, row i of the product is made of A's row
+                             index[i]; where that is no row of A's, such as -1, of zeros.
+                             All else goes by the product's rows. A is K-major, without
+                             scales of rows or blocks; not with groups along K. Threads load
+                             such an A, each CTA's for itself. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

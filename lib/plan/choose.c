@@ -120,7 +120,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       typical.m);
     }
     if (jg_loads_by_threads(&trial->product)) {
-        jg_str_puts(trace, ", A and B loaded by threads");
+        jg_str_puts(trace, trial->problem->a_rows == JIT_GEMM_ROWS_INDEXED
+                               ? ", A's rows loaded by threads where an index says"
+                               : ", A and B loaded by threads");
         if (trial->note[0] != '\0') {
             jg_str_printf(trace, " (%s)", trial->note);
         }

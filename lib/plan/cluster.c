@@ -44,9 +44,10 @@ bool jg_cluster_check(struct jg_trial *trial)
     if (jg_loads_by_threads(&trial->product) && layout->cluster_m * layout->cluster_n > 1) {
         return jg_trial_reject(
             trial,
-            "cluster=%dx%d: with input_align=%d threads load A and B, each CTA's for "
-            "itself: cluster=1x1",
-            layout->cluster_m, layout->cluster_n, trial->product.a.alignment);
+            "cluster=%dx%d: with %s threads load %s, each CTA's for itself: "
+            "cluster=1x1",
+            layout->cluster_m, layout->cluster_n, jg_thread_loads_name(&trial->product),
+            trial->product.a_rows == JIT_GEMM_ROWS_INDEXED ? "rows of A" : "A and B");
     }
     return true;
 }

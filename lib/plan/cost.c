@@ -14,8 +14,20 @@
 #define REPACK_LAUNCH_US 3.0
 #define REPACK_UNIT_US   0.0004
 
-double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes)
+/* The part of a stage that threads load. */
+static double part_of_threads(const struct jg_trial *trial)
 {
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int of_a = product->a.letter == 'a' ? layout->tile_m : layout->tile_n;
+    return product->a.alignment < JG_TMA_ALIGNMENT
+               ? 1.0
+               : (double)of_a / (layout->tile_m + layout->tile_n);
+}
+
+double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes)
+{
+    const struct jg_product *product = &trial->product;
     enum {
         WARP_LANES = 32,
         THREADS = 128,
@@ -28,6 +40,7 @@ double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes)
     if (!jg_loads_by_threads(product)) {
         return 0.0;
     }
+    stage_bytes *= part_of_threads(trial);
     /* As jg/tile/thread_loader.cuh has it. */
     if (product->a.alignment >= WORD_BYTES && product->a.dtype != JIT_GEMM_DTYPE_TF32) {
         const double copies = stage_bytes / product->a.alignment / WARP_LANES;

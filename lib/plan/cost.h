@@ -5,9 +5,11 @@
 
 #include "plan/trial.h"
 
-/* Clocks that threads take to load a stage of so many bytes; 0 if TMA loads it. Fitted to
- * the runs of bench/results/2026-11-22-h200-unaligned.txt, on an H200. */
-double jg_thread_loads_clk(const struct jg_product *product, double stage_bytes);
+/* Clocks that threads take to load a stage of so many bytes, of which with an index of A's
+ * rows only A's are theirs; 0 if TMA loads it. Fitted to the runs of
+ * bench/results/2026-11-22-h200-unaligned.txt, on an H200; words of 16 bytes, and what an
+ * index takes, were not measured. */
+double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes);
 
 /* Microseconds of the kernel that copies A and B first: their elements are read and written
  * once, at the rate of the memory. 0 where nothing is copied. Estimated. */

@@ -49,13 +49,12 @@ struct jg_kernel_params {
     struct jg_matrix_param a, b, c, d, a_scale, b_scale,
         d_scale; /* a, b: as the kernel takes them */
     struct jg_scalar_param alpha, beta;
-    uint32_t m, n, k, batch;       /* sizes of this launch, exact ones included */
-    uint64_t workspace;            /* device address; of kernels that need one */
-    uint64_t group_sizes;          /* device address; of kernels that have groups */
-    struct jg_matrix_param d_rows; /* int32, where an index names D's rows */
-    uint32_t d_row_count;          /* then of how many */
-    uint32_t reserved_32;
-    uint64_t reserved[7];
+    uint32_t m, n, k, batch;               /* sizes of this launch, exact ones included */
+    uint64_t workspace;                    /* device address; of kernels that need one */
+    uint64_t group_sizes;                  /* device address; of kernels that have groups */
+    struct jg_matrix_param d_rows, a_rows; /* int32, where an index names D's rows, A's */
+    uint32_t d_row_count, a_row_count;     /* then of how many */
+    uint64_t reserved[3];
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
     /* Maps of operands follow the last of those that the kernel has, and those of tails
      * follow them: see jg_kernel_params_map. */

@@ -398,6 +398,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.group_by = checked.group_by;
     problem.group_rest = checked.group_rest;
     problem.d_rows = checked.d_rows;
+    problem.a_rows = checked.a_rows;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -568,4 +569,5 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->group_rest);
     jg_bytes_u32(out, TAG_ROWS);
     jg_bytes_u32(out, (uint32_t)problem->d_rows);
+    jg_bytes_u32(out, (uint32_t)problem->a_rows);
 }

@@ -24,7 +24,7 @@ struct jg_problem {
     jit_gemm_pair pair;                 /* which two */
     jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */
     jit_gemm_group_rest group_rest;     /* of rows of no group */
-    jit_gemm_rows d_rows;
+    jit_gemm_rows d_rows, a_rows;
     struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 

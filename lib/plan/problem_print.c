@@ -116,6 +116,9 @@ static void print_layouts(jit_gemm_problem *problem, struct jg_str *out)
     if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
         jg_str_puts(out, " d_layout=column");
     }
+    if (problem->a_rows != JIT_GEMM_ROWS_IN_ORDER) {
+        jg_str_printf(out, " a_rows=%s", jg_rows_name(problem->a_rows));
+    }
     if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER) {
         jg_str_printf(out, " d_rows=%s", jg_rows_name(problem->d_rows));
     }
@@ -219,6 +222,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.group_by = problem->group_by;
     plain.group_rest = problem->group_rest;
     plain.d_rows = problem->d_rows;
+    plain.a_rows = problem->a_rows;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

@@ -324,11 +324,12 @@ static jit_gemm_status read_group_by(struct problem_reader *reader,
                : refuse_unknown(key, "form", word);
 }
 
-static jit_gemm_status read_d_rows(struct problem_reader *reader,
-                                   const struct problem_key *key,
-                                   const struct jg_word *word)
+static jit_gemm_status read_rows(struct problem_reader *reader,
+                                 const struct problem_key *key, const struct jg_word *word)
 {
-    return jg_rows_parse(word->value, word->value_size, &reader->problem.d_rows)
+    jit_gemm_rows *rows =
+        key->index == JG_MATRIX_A ? &reader->problem.a_rows : &reader->problem.d_rows;
+    return jg_rows_parse(word->value, word->value_size, rows)
                ? JIT_GEMM_OK
                : refuse_unknown(key, "way", word);
 }
@@ -355,7 +356,8 @@ static const struct problem_key keys[] = {
     {"layout", "problem.layout", read_layouts, 0,
      "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
     {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
-    {"d_rows", "problem.d_rows", read_d_rows, 0, "give in_order or indexed"},
+    {"a_rows", "problem.a_rows", read_rows, JG_MATRIX_A, "give in_order or indexed"},
+    {"d_rows", "problem.d_rows", read_rows, JG_MATRIX_D, "give in_order or indexed"},
     {"a_scale", "problem.a.scale.kind", read_scale, JG_MATRIX_A, JG_SCALES},
     {"a_scale_layout", "problem.a.scale.layout", read_scale_layout, JG_MATRIX_A,
      JG_SCALE_LAYOUTS},

@@ -66,7 +66,17 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .is_gated = problem->is_gated,
                                .has_neighbours = jg_problem_has_neighbours(problem),
                                .group_by = problem->group_by,
-                               .group_rest = problem->group_rest};
+                               .group_rest = problem->group_rest,
+                               .a_rows = problem->a_rows};
+}
+
+const char *jg_thread_loads_name(const struct jg_product *product)
+{
+    return product->a_rows == JIT_GEMM_ROWS_INDEXED ? "a_rows=indexed"
+           : product->a.alignment == 1              ? "input_align=1"
+           : product->a.alignment == 2              ? "input_align=2"
+           : product->a.alignment == 4              ? "input_align=4"
+                                                    : "input_align=8";
 }
 
 int jg_product_gate_rows(const struct jg_product *product)

@@ -23,15 +23,20 @@ struct jg_product {
                                    of the batch are those of typical groups and how many
                                    these are */
     jit_gemm_group_rest group_rest;
+    jit_gemm_rows a_rows; /* of the problem's A, which may be the product's B */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
 
-/* Do threads load A and B, because TMA does not take them? */
+/* Do threads load A and B, because TMA does not take them? With an index of the problem's
+ * A's rows the other matrix comes by TMA even so, if that takes it. */
 static inline bool jg_loads_by_threads(const struct jg_product *product)
 {
-    return product->a.alignment < JG_TMA_ALIGNMENT;
+    return product->a.alignment < JG_TMA_ALIGNMENT ||
+           product->a_rows == JIT_GEMM_ROWS_INDEXED;
 }
+/* Why they do, for messages: "input_align=2", "a_rows=indexed". Static. */
+const char *jg_thread_loads_name(const struct jg_product *product);
 
 /* Rows of the product that make one of D or of its transpose, and columns: of a gated one
  * two, where the problem's B has them. */

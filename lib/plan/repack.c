@@ -146,6 +146,13 @@ bool jg_repack_check(struct jg_trial *trial)
                                "input_align=8 or less",
                                name_of(config));
     }
+    if (problem->a_rows == JIT_GEMM_ROWS_INDEXED) {
+        return jg_trial_reject(
+            trial,
+            "%s: there is no kernel that copies an A whose rows an index "
+            "names: repack=none",
+            name_of(config));
+    }
     if (problem->group_by != JIT_GEMM_GROUP_NONE) {
         return jg_trial_reject(trial,
                                "%s: how much of A and B groups have is known on the device "

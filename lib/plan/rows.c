@@ -25,23 +25,23 @@ bool jg_rows_parse(const char *text, size_t size, jit_gemm_rows *ret_rows)
     return false;
 }
 
-jit_gemm_status jg_rows_check_fields(const jit_gemm_problem *problem)
+static jit_gemm_status check_rows(const char *field, jit_gemm_rows rows)
 {
-    const int rows = (int)problem->d_rows;
-    if (rows < 0 || rows >= NAMES) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.d_rows",
-                       "give a JIT_GEMM_ROWS_ constant; zero stores them in order",
-                       "is no way in which rows lie: %d", rows);
-    }
-    if (problem->reserved_2 != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.reserved_2",
-                       "zero the struct before filling it", "must be 0, is %d",
-                       problem->reserved_2);
+    if ((int)rows < 0 || (int)rows >= NAMES) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give a JIT_GEMM_ROWS_ constant; zero has them in order",
+                       "is no way in which rows lie: %d", (int)rows);
     }
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem)
+jit_gemm_status jg_rows_check_fields(const jit_gemm_problem *problem)
+{
+    JG_TRY(check_rows("problem.d_rows", problem->d_rows));
+    return check_rows("problem.a_rows", problem->a_rows);
+}
+
+static jit_gemm_status check_d_rows(const jit_gemm_problem *problem)
 {
     static const char field[] = "problem.d_rows";
     if (problem->d_rows == JIT_GEMM_ROWS_IN_ORDER) {
@@ -64,4 +64,40 @@ jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem)
                        "with an index, which rows of D belong to no group is not known");
     }
     return JIT_GEMM_OK;
+}
+
+static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
+{
+    static const char field[] = "problem.a_rows";
+    const jit_gemm_scale_kind scale = problem->a.scale.kind;
+    if (problem->a_rows == JIT_GEMM_ROWS_IN_ORDER) {
+        return JIT_GEMM_OK;
+    }
+    if (problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                       "give JIT_GEMM_LAYOUT_K_MAJOR, or leave a_rows out",
+                       "there is no kernel that reads rows of an MN-major A by an index: "
+                       "their elements do not lie side by side");
+    }
+    if (scale == JIT_GEMM_SCALE_VECTOR || scale == JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, field,
+            "leave a_rows out, or give a scale of the tensor; a column vector of "
+            "the epilogue has scales of the product's rows",
+            "there is no kernel that reads rows of an A with scale %s by an index",
+            jg_scale_name(&problem->a.scale));
+    }
+    if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                       "leave a_rows out, or give groups of rows",
+                       "groups along K have parts of A's rows, and there is no kernel that "
+                       "reads those by an index");
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem)
+{
+    JG_TRY(check_d_rows(problem));
+    return check_a_rows(problem);
 }

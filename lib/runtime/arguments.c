@@ -338,10 +338,17 @@ static bool is_unread(const struct launch *launch, const struct row *row)
            beta->pointer == 0 && beta->value == 0.0F;
 }
 
-/* Does an index name rows of D? */
-static bool has_indexed_rows(const struct launch *launch)
+/* Of a matrix whose rows an index names: threads move them, of all batches and groups. */
+static void set_indexed(const struct launch *launch, enum jg_map_index map,
+                        struct jg_array *array)
 {
-    return launch->kernel->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
+    const struct jg_problem *problem = &launch->kernel->problem;
+    const bool is_a = map == JG_MAP_A && problem->a_rows == JIT_GEMM_ROWS_INDEXED;
+    if (is_a || (map == JG_MAP_D && problem->d_rows == JIT_GEMM_ROWS_INDEXED)) {
+        array->rows = is_a ? launch->params->a_row_count : launch->params->d_row_count;
+        array->is_stacked = true;
+        array->has_map = false;
+    }
 }
 
 static jit_gemm_status resolve_matrix(const struct launch *launch, const struct row *row)
@@ -361,18 +368,14 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
-    if (row->map == JG_MAP_D && has_indexed_rows(launch)) {
-        array.rows = launch->params->d_row_count;
-        array.is_stacked = true;
-    }
     if (row->map == JG_MAP_A || row->map == JG_MAP_B) {
         set_scaled_input(launch, matrix, &array);
         set_repacked_input(launch, matrix, &array);
     }
-    if (row->map == JG_MAP_D &&
-        (jg_dtype_is_scaled(matrix->dtype) || has_indexed_rows(launch))) {
+    if (row->map == JG_MAP_D && jg_dtype_is_scaled(matrix->dtype)) {
         array.has_map = false; /* threads store it */
     }
+    set_indexed(launch, row->map, &array);
     if (is_unread(launch, row)) {
         *key = (struct jg_map_key){0};
         *param_at(launch, row) = (struct jg_matrix_param){0};
@@ -672,15 +675,18 @@ static jit_gemm_status check_reserved(const struct jg_kernel *kernel,
 }
 
 /* A and B, and scales of MX, without elements (K is 0) need no memory, but a map needs an
- * address: the kernel asks for what lies beyond K and gets zeros. */
-static void point_empty_inputs(struct jg_map_key *keys, uint64_t address, bool with_scales)
+ * address: the kernel asks for what lies beyond K and gets zeros. Keys of what goes through
+ * no map are zeroed. */
+static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
 {
+    static const enum jg_map_index inputs[] = {JG_MAP_A, JG_MAP_B, JG_MAP_A_SCALE,
+                                               JG_MAP_B_SCALE};
     const uint64_t aligned = address / JG_TMA_SPREAD_ALIGNMENT * JG_TMA_SPREAD_ALIGNMENT;
-    keys[JG_MAP_A].pointer = aligned;
-    keys[JG_MAP_B].pointer = aligned;
-    if (with_scales) {
-        keys[JG_MAP_A_SCALE].pointer = aligned;
-        keys[JG_MAP_B_SCALE].pointer = aligned;
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+        struct jg_map_key *key = &keys[inputs[i]];
+        if (key->inner != 0 || key->outer != 0) {
+            key->pointer = aligned;
+        }
     }
 }
 
@@ -757,9 +763,8 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     JG_TRY(resolve_all(&launch));
     jg_workspace_place_reductions(kernel, ret_params);
     jg_workspace_place_copies(kernel, ret_params, ret_keys, ret_first);
-    if (ret_params->k == 0 && !jg_loads_by_threads(&kernel->choice.product)) {
-        point_empty_inputs(ret_keys, ret_params->d.pointer,
-                           jg_product_is_block_scaled(&kernel->choice.product));
+    if (ret_params->k == 0) {
+        point_empty_inputs(ret_keys, ret_params->d.pointer);
     }
     /* All that speaks of the problem is resolved: the kernel takes the product's sizes. */
     const struct jg_product_size size =

@@ -1,65 +1,122 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/row_index.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "plan/groups.h"
 #include "runtime/array.h"
 
-/* An int32_t for each row of the product. */
-static struct jg_array array_of(const struct jg_problem *problem,
-                                const struct jg_kernel_params *params)
+/* The index of a matrix's rows, as it is given and where it goes. */
+struct row_index {
+    const char *field, *count_field, *description, *matrix;
+    jit_gemm_rows rows;
+    const jit_gemm_arg *given;
+    int64_t given_count;
+    struct jg_matrix_param *param;
+    uint32_t *count;
+};
+
+enum { INDICES = 2 };
+
+static void list_indices(const struct jg_problem *problem, const jit_gemm_args *args,
+                         struct jg_kernel_params *params,
+                         struct row_index ret_indices[INDICES])
 {
-    return (struct jg_array){.field = "d_rows",
-                             .description = "the index of D's rows",
-                             .kind = "vector",
-                             .rows = 1,
-                             .columns = params->m,
-                             .batch = params->batch,
-                             .dtype = JIT_GEMM_DTYPE_S32,
-                             .alignment = (int64_t)sizeof(int32_t),
-                             .may_broadcast = true,
-                             .is_stacked = jg_is_stacked(problem->group_by)};
+    ret_indices[0] = (struct row_index){"d_rows",
+                                        "args.d_row_count",
+                                        "the index of D's rows",
+                                        "D",
+                                        problem->d_rows,
+                                        &args->d_rows,
+                                        args->d_row_count,
+                                        &params->d_rows,
+                                        &params->d_row_count};
+    ret_indices[1] = (struct row_index){"a_rows",
+                                        "args.a_row_count",
+                                        "the index of A's rows",
+                                        "A",
+                                        problem->a_rows,
+                                        &args->a_rows,
+                                        args->a_row_count,
+                                        &params->a_rows,
+                                        &params->a_row_count};
 }
 
 jit_gemm_status jg_row_index_check_reserved(const jit_gemm_args *args)
 {
-    const struct jg_problem none = {0};
-    const struct jg_kernel_params empty = {0};
-    const struct jg_array array = array_of(&none, &empty);
-    return args->d_rows.reserved == 0 ? JIT_GEMM_OK
-                                      : jg_array_refuse_reserved(&array, &args->d_rows);
+    const struct {
+        const jit_gemm_arg *given;
+        struct jg_array array;
+    } rows[] = {
+        {&args->d_rows, {.field = "d_rows", .description = "the index of D's rows"}},
+        {&args->a_rows, {.field = "a_rows", .description = "the index of A's rows"}}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].given->reserved != 0) {
+            return jg_array_refuse_reserved(&rows[i].array, rows[i].given);
+        }
+    }
+    return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_absent(const jit_gemm_args *args)
+static jit_gemm_status check_absent(const struct row_index *index)
 {
-    static const char hint[] = "leave it zero, or give d_rows=indexed in the problem";
-    static const char fact[] = "the rows of this problem's D lie in order";
-    if (args->d_row_count != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.d_row_count", hint,
-                       "%lld is given, but %s", (long long)args->d_row_count, fact);
+    char hint[80], fact[80];
+    snprintf(hint, sizeof(hint), "leave it zero, or give %s=indexed in the problem",
+             index->field);
+    snprintf(fact, sizeof(fact), "the rows of this problem's %s lie in order",
+             index->matrix);
+    if (index->given_count != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, index->count_field, hint,
+                       "%lld is given, but %s", (long long)index->given_count, fact);
     }
-    return jg_array_check_absent("d_rows", &args->d_rows, fact, hint);
+    return jg_array_check_absent(index->field, index->given, fact, hint);
+}
+
+/* An int32_t for each row of the product. */
+static jit_gemm_status resolve(const struct jg_problem *problem,
+                               const struct jg_kernel_params *params,
+                               const struct row_index *index)
+{
+    const struct jg_array array = {.field = index->field,
+                                   .description = index->description,
+                                   .kind = "vector",
+                                   .rows = 1,
+                                   .columns = params->m,
+                                   .batch = params->batch,
+                                   .dtype = JIT_GEMM_DTYPE_S32,
+                                   .alignment = (int64_t)sizeof(int32_t),
+                                   .may_broadcast = true,
+                                   .is_stacked = jg_is_stacked(problem->group_by)};
+    *index->param = (struct jg_matrix_param){0};
+    *index->count = 0;
+    if (index->rows == JIT_GEMM_ROWS_IN_ORDER) {
+        return check_absent(index);
+    }
+    JG_TRY(jg_array_resolve(&array, index->given, index->param));
+    const int64_t entries = array.columns * (array.is_stacked ? 1 : array.batch);
+    const int64_t count = index->given_count != 0 ? index->given_count : entries;
+    if (count < 0 || count > INT32_MAX) {
+        char hint[128];
+        snprintf(hint, sizeof(hint),
+                 "give the rows of %s, 1 to 2147483647; or 0 for as many as the index has "
+                 "entries, if these are fewer",
+                 index->matrix);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, index->count_field, hint,
+                       "an index of 32 bits names no %lld rows", (long long)count);
+    }
+    *index->count = (uint32_t)count;
+    return JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      const jit_gemm_args *args,
                                      struct jg_kernel_params *params)
 {
-    const struct jg_array array = array_of(problem, params);
-    params->d_rows = (struct jg_matrix_param){0};
-    params->d_row_count = 0;
-    if (problem->d_rows == JIT_GEMM_ROWS_IN_ORDER) {
-        return check_absent(args);
+    struct row_index indices[INDICES];
+    list_indices(problem, args, params, indices);
+    for (int i = 0; i < INDICES; i++) {
+        JG_TRY(resolve(problem, params, &indices[i]));
     }
-    JG_TRY(jg_array_resolve(&array, &args->d_rows, &params->d_rows));
-    const int64_t entries = array.columns * (array.is_stacked ? 1 : array.batch);
-    const int64_t count = args->d_row_count != 0 ? args->d_row_count : entries;
-    if (count < 0 || count > INT32_MAX) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.d_row_count",
-                       "give the rows of D, 1 to 2147483647; or 0 for as many as the index "
-                       "has entries, if these are fewer",
-                       "an index of 32 bits names no %lld rows", (long long)count);
-    }
-    params->d_row_count = (uint32_t)count;
     return JIT_GEMM_OK;
 }

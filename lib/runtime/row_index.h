@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch gives where an index names rows of D: checked, with the defaults filled in.
- */
+/* What a launch gives where an index names rows of D or A: checked, with the defaults
+ * filled in. */
 #ifndef JG_RUNTIME_ROW_INDEX_H
 #define JG_RUNTIME_ROW_INDEX_H
 
@@ -12,8 +12,8 @@
 /* ARGUMENT, for a `reserved` that is not zero. */
 jit_gemm_status jg_row_index_check_reserved(const jit_gemm_args *args);
 
-/* Fills d_rows and d_row_count of `params`, whose sizes are set: zeros where rows of D lie
- * in order. ARGUMENT, also if anything is given then. */
+/* Fills d_rows, a_rows and how many there are of `params`, whose sizes are set: zeros where
+ * rows of D or A lie in order. ARGUMENT, also if anything is given then. */
 jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      const jit_gemm_args *args,
                                      struct jg_kernel_params *params);

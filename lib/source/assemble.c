@@ -442,6 +442,12 @@ static void print_resources(const struct jg_problem *problem,
     }
 }
 
+/* Are rows of this matrix of the product found by an index? */
+static bool is_indexed(const struct jg_problem *problem, const struct jg_matrix *matrix)
+{
+    return problem->a_rows == JIT_GEMM_ROWS_INDEXED && matrix->letter == 'a';
+}
+
 /* ... how the matrices lie and what is done with them, */
 static void print_forms(const struct jg_problem *problem, const struct jg_choice *choice,
                         struct jg_str *out)
@@ -458,7 +464,9 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_number("kGateColumns", derived->gate_columns, out);
     print_flag("kHasC", has_c(problem), out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
-    print_flag("kIndexedRows", problem->d_rows == JIT_GEMM_ROWS_INDEXED, out);
+    print_flag("kIndexedA", is_indexed(problem, &product->a), out);
+    print_flag("kIndexedB", is_indexed(problem, &product->b), out);
+    print_flag("kIndexedD", problem->d_rows == JIT_GEMM_ROWS_INDEXED, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);

@@ -97,6 +97,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(problem->group_rest == JIT_GEMM_GROUP_REST_ZERO,
                  "jg/epilogue/rest_rows.cuh", out);
     print_header(jg_loads_by_threads(&choice->product), "jg/tile/thread_loader.cuh", out);
+    print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED, "jg/tile/indexed_loader.cuh",
+                 out);
     print_header(jg_is_repacked(&choice->config), "jg/pack/repack_kernel.cuh", out);
     print_header(jg_product_promotes_scales(&choice->product), arch->promoted_scales_header,
                  out);

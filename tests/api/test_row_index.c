@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Problems whose rows of D an index names: what is refused and how, what a launch hands to
- * the kernel. */
+/* Problems whose rows of D or A an index names: what is refused and how, what a launch
+ * hands to the kernel. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +26,8 @@ Test(row_index, text_is_read_and_printed)
         {"d_rows=indexed m=300 n=256 k=128 a=bf16 groups=7 layout=nn dynamic=m",
          "m=300 n=256 k=128 groups=7 group_by=offsets a=bf16 layout=nn d_rows=indexed "
          "dynamic=m"},
+        {"m=300 n=256 k=128 a=bf16 d_rows=indexed a_rows=indexed",
+         "m=300 n=256 k=128 a=bf16 a_rows=indexed d_rows=indexed"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char printed[256];
@@ -51,6 +53,23 @@ Test(row_index, what_no_kernel_does_is_refused_by_name)
         {"d_rows=indexed groups=4 group_rest=zero",
          "problem.d_rows: with an index, which rows of D belong to no group is not known; "
          "leave group_rest out, and clear D before the launch"},
+        {"a_rows=sorted",
+         "problem.a_rows: unknown way 'sorted' at column 33; give in_order or indexed"},
+        {"a_rows=indexed layout=tn",
+         "problem.a_rows: there is no kernel that reads rows of an MN-major A by an index"},
+        {"a_rows=indexed a_scale=vector", "problem.a_rows: there is no kernel that reads "
+                                          "rows of an A with scale vector by an index"},
+        {"a_rows=indexed input_align=2 groups=4 group_by=k_offsets",
+         "problem.a_rows: groups along K have parts of A's rows"},
+        {"a_rows=indexed config=tile=128x128 cluster=2x1",
+         "problem.config: cluster=2x1: with a_rows=indexed threads load rows of A, each "
+         "CTA's for itself: cluster=1x1"},
+        {"a_rows=indexed config=tile=128x128 cluster=1x1 pingpong=1",
+         "problem.config: pingpong=1: there is no kernel for A and B that threads load"},
+        {"a_rows=indexed input_align=2 workspace=64m config=tile=128x128 cluster=1x1 "
+         "repack=ab",
+         "problem.config: repack=ab: there is no kernel that copies an A whose rows an "
+         "index names"},
         {"d_rows=indexed config=out_stages=1",
          "problem.config: out_stages=1 is too few for C, matrix operands, reductions, "
          "`uniform`, a dynamic N, a D of 8 bits, d_rows=indexed"},
@@ -59,7 +78,7 @@ Test(row_index, what_no_kernel_does_is_refused_by_name)
     api_fixture_driver();
     api_fixture_open(&fixture);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char text[128];
+        char text[192];
         snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 %s", rows[i][0]);
         jit_gemm_problem problem;
         jit_gemm_status status = jit_gemm_problem_parse(text, &problem);
@@ -83,15 +102,17 @@ Test(row_index, what_rows_are_is_named)
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("problem.d_rows: is no way in which rows lie: 2"), "%s",
               jit_gemm_last_error());
+    problem.d_rows = JIT_GEMM_ROWS_IN_ORDER;
+    problem.a_rows = (jit_gemm_rows)2;
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.a_rows: is no way in which rows lie: 2"), "%s",
+              jit_gemm_last_error());
+    problem.a_rows = JIT_GEMM_ROWS_INDEXED;
     problem.d_rows = (jit_gemm_rows)-1;
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
     problem.d_rows = JIT_GEMM_ROWS_INDEXED;
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
-    problem.reserved_2 = 3;
-    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_ARGUMENT);
-    cr_expect(api_error_has("problem.reserved_2: must be 0, is 3"), "%s",
-              jit_gemm_last_error());
     api_fixture_close(&fixture);
 }
 
@@ -195,6 +216,81 @@ Test(row_index, wrong_arguments_are_told)
     expect_refused(gemm, &args, "args.d_row_count: an index of 32 bits names no -1 rows");
     args.d_row_count = INT64_C(1) << 31;
     expect_refused(gemm, &args, "names no 2147483648 rows");
+    jit_gemm_destroy(&plain);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* A is one matrix, whose map no kernel has; that of B is as ever, also where the kernel
+ * multiplies the transpose. */
+Test(row_index, a_goes_through_no_map)
+{
+    static const char *const rows[][2] = {
+        {"batch=3", "config=mma=128x64 swap_ab=0 cluster=1x1"},
+        {"groups=4", "config=mma=128x64 swap_ab=0 cluster=1x1"},
+        {"batch=3", "config=mma=128x32 swap_ab=1 cluster=1x1"},
+        {"groups=4 group_by=counts", "config=mma=128x32 swap_ab=1 cluster=1x1"},
+    };
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[192];
+        snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 a_rows=indexed %s %s",
+                 rows[i][0], rows[i][1]);
+        jit_gemm *gemm = create(&fixture, text);
+        jit_gemm_args args = right_args();
+        args.a_rows = args.d_rows;
+        args.d_rows = (jit_gemm_arg){0};
+        args.a_row_count = 33;
+        args.group_sizes = strstr(text, "groups") != NULL ? UINT64_C(5) << 32 : 0;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s: %s", text,
+                     jit_gemm_last_error());
+        const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+        const bool is_swapped = strstr(text, "swap_ab=1") != NULL;
+        const struct jg_matrix_param *a = is_swapped ? &params->b : &params->a;
+        const struct jg_matrix_param *b = is_swapped ? &params->a : &params->b;
+        cr_expect_eq(params->a_rows.pointer, args.a_rows.pointer);
+        cr_expect_eq(params->a_row_count, 33);
+        cr_expect_eq(params->d_row_count, 0);
+        cr_expect_eq(a->pointer, args.a.pointer, "%s", text);
+        cr_expect_eq(a->batch_stride, 0);
+        cr_expect_eq(b->batch_stride, INT64_C(256) * 128);
+        cr_expect_eq(b->batch_step, 1);
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
+Test(row_index, wrong_arguments_of_a_are_told)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=256 k=128 a=bf16 batch=3 a_rows=indexed");
+    jit_gemm *plain = create(&fixture, "m=512 n=256 k=128 a=bf16");
+    jit_gemm_args args = right_args();
+    args.a_rows = args.d_rows;
+    args.d_rows = (jit_gemm_arg){0};
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(fixture.fake->last_launch.params.a_row_count, 3 * 512);
+    expect_refused(plain, &args,
+                   "args.a_rows.pointer: an address is given, but the rows of this "
+                   "problem's A lie in order; leave it zero, or give a_rows=indexed");
+    args.a.batch_stride = 512 * 128;
+    expect_refused(gemm, &args, "args.a.batch_stride: A has all groups or batches");
+    args.a.batch_stride = 0;
+    args.a_row_count = -5;
+    expect_refused(gemm, &args, "args.a_row_count: an index of 32 bits names no -5 rows");
+    args.a_row_count = 0;
+    args.a_rows.reserved = 1;
+    expect_refused(gemm, &args, "args.a_rows.reserved: must be zero, is 1");
+    args.a_rows = (jit_gemm_arg){0};
+    expect_refused(gemm, &args,
+                   "args.a_rows.pointer: the address of the index of A's rows");
+    args.a_row_count = 5;
+    expect_refused(plain, &args, "args.a_row_count: 5 is given, but the rows of");
     jit_gemm_destroy(&plain);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);

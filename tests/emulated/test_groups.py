@@ -170,6 +170,8 @@ def draw_rows(draw, arch):
         words.append("group_rest=zero")
     elif rest < 0.5:
         words.append("d_rows=indexed")
+    elif rest < 0.6:
+        words += ["a_rows=indexed", *(["d_rows=indexed"] if draw.random() < 0.5 else [])]
     elif draw.random() < 0.2:
         words = [word for word in words if not word.startswith("d=")]
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",

@@ -7,7 +7,7 @@ Usage: test_row_index_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
 in which the kernel before makes the index, and memory ends with it; it has to fail with faults of its
-own. Every third is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+own. Every eighth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import sys
@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(3)
+EVERY = stride(8)
 
 KERNELS = {
     "offsets, a cut row": ["m=300", "n=204", "k=64", "a=bf16", "groups=5", "d_rows=indexed",
@@ -32,7 +32,20 @@ KERNELS = {
                                "d = silu(acc0) * acc1;", "--arch", "sm_100a"],
     "batch, elements": ["m=70", "n=41", "k=64", "a=bf16", "batch=2", "d_rows=indexed", "output_align=2",
                         "--arch", "sm_90a"],
-    "reference": ["m=40", "n=41", "k=64", "a=bf16", "batch=2", "d_rows=indexed", "--arch", "sm_90a",
+    "of A": ["m=300", "n=136", "k=136", "a=bf16", "groups=5", "a_rows=indexed", "--group-sizes",
+             "0,130,1,69,33", "--arch", "sm_90a"],
+    "of A, transposed": ["m=140", "n=264", "k=72", "a=bf16", "groups=3", "group_by=counts",
+                         "a_rows=indexed", "--group-sizes", "33,0,130", "--arch", "sm_100a",
+                         "--config", "mma=128x32 cluster=1x1 swap_ab=1"],
+    "of A, groups of blocks of K": ["m=140", "n=136", "k=456", "a=bf16", "batch=2", "a_rows=indexed",
+                                    "--arch", "sm_100a",
+                                    "--config", "mma=128x64 cluster=1x1 k_group=2 stages=3"],
+    "of A, words": ["m=140", "n=72", "k=75", "a=tf32", "groups=2", "a_rows=indexed",
+                    "--group-sizes", "33,70", "--arch", "sm_90a"],
+    "of A, unaligned": ["m=140", "n=267", "k=75", "a=bf16", "groups=2", "a_rows=indexed", "input_align=4",
+                        "--group-sizes", "33,70", "--arch", "sm_100a"],
+    "reference": ["m=40", "n=41", "k=64", "a=bf16", "batch=2", "d_rows=indexed", "a_rows=indexed",
+                  "--arch", "sm_90a",
                   "--config", "kernel=reference"],
 }
 
@@ -56,6 +69,42 @@ FAULTS = [
     ("rows in order", "row.target(params, at.coord.col),", "at.target,"),
     ("rows beyond the group's", "row.exists(params) ? at.coord.count : 0",
      "row.exists(params) ? 8 : 0"),
+    ("the index of A's neighbour", "u64(own) * sizeof(i32), own < end)",
+     "u64(own ^ 1) * sizeof(i32), own < end)"),
+    ("the index of A of the first group", "index_.base<const i32>(work.batch)",
+     "index_.base<const i32>(0)"),
+    ("the index of A by the tile's rows", "own =\n                    row + ", "own =\n                    "),
+    ("rows of A below 0 are read", "const bool exists = found[i] < rows.count;",
+     "const bool exists = static_cast<i32>(found[i]) < static_cast<i32>(rows.count);"),
+    ("the row behind A's last one", "const bool exists = found[i] < rows.count;",
+     "const bool exists = found[i] <= rows.count;"),
+    ("the last row of A is none", "const bool exists = found[i] < rows.count;",
+     "const bool exists = found[i] + 1 < rows.count;"),
+    ("rows of zeros are those of A's first one", "exists ? count * sizeof(T) : 0);",
+     "count * sizeof(T));"),
+    ("elements beyond K", "inner < k_size ? min_u32(kWordBytes / sizeof(T), k_size - inner) : 0;",
+     "kWordBytes / sizeof(T);"),
+    ("one row for all words at once", "found[i] = own < end ? index : ~0u;",
+     "found[i] = own < end ? (i > 0 ? found[0] : index) : ~0u;"),
+    ("K from the first block", "const u32 inner = k + thread", "const u32 inner = thread"),
+    ("rows of A packed", "rows.ld * static_cast<i64>(row) + inner", "static_cast<i64>(row) * 64 + inner"),
+    ("a row of A without its swizzle", "tile + Swizzle::swizzled_offset(word * kStep + thread * kWordBytes)",
+     "tile + (word * kStep + thread * kWordBytes)"),
+    ("words of rows that are none", "found[i] < rows.count);\n", "true);\n"),
+    ("the bytes of the other operand are not expected",
+     "ptx::mbarrier_expect_bytes(full, blocks * Loader::kSentBytes);", ""),
+    ("the bytes of one block are expected", "blocks * Loader::kSentBytes", "Loader::kSentBytes"),
+    ("the other operand's first block of K", "item.k_first + (first + i) * Config::kBlockK);\n        }\n    }\n\n    // The same by threads",
+     "item.k_first);\n        }\n    }\n\n    // The same by threads"),
+    ("every thread sends", "return thread_ == 0;", "return thread_ < 2;"),
+    ("the other operand's first rows", "kOfA ? work.col : work.row, k,\n                                             map_batch",
+     "0, k,\n                                             map_batch"),
+    ("the other operand of the first group", "map_batch<Config>(work, other_.batch_step));\n    }\n    JG_DEVICE bool",
+     "0);\n    }\n    JG_DEVICE bool"),
+    ("the other operand by words of the first rows", "kOfA ? work.col : work.row, k, kOfA ? shape_.n : shape_.m",
+     "0, k, kOfA ? shape_.n : shape_.m"),
+    ("the reference's rows of A in order", "element<const A>(found, 0, 0);", "element<const A>(row, 0, 0);"),
+    ("the reference reads a row that is none", "if (found >= params.a_row_count) {", "if (false) {"),
     ("the reference's rows in order", "place.load(params, row, batch);",
      "place.load(params, 0, batch);"),
 ]
@@ -63,6 +112,8 @@ FAULTS = [
 LAUNCHED = [
     ("the index of rows that a launch does not have", "indexed_rows/dynamic_rows*", "[out-of-bounds]",
      "if (at.coord.count > 0) {", "{"),
+    ("the index of A's rows that a launch does not have", "indexed_rows/dynamic_rows*", "[out-of-bounds]",
+     "u64(own) * sizeof(i32), own < end)", "u64(own) * sizeof(i32), true)"),
     ("the index of the launch before", "indexed_rows/kernel_before*", "[race]",
      "        ptx::grid_dependency_wait();\n", ""),
 ]

@@ -59,7 +59,9 @@ struct Config {
     static constexpr jg::u32 kGateColumns = 64;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
-    static constexpr bool kIndexedRows = false;
+    static constexpr bool kIndexedA = false;
+    static constexpr bool kIndexedB = false;
+    static constexpr bool kIndexedD = false;
     static constexpr bool kPlain = false;
     static constexpr bool kLongSnippet = false;
     static constexpr bool kRasterAlongM = true;

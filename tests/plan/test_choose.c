@@ -133,6 +133,8 @@ Test(choose, stages_are_never_more_than_k_needs)
     /* Threads that load a stage ahead hold one, and so do those who multiply. */
     expect_config("4096x4096x128 bf16 input_align=4", "stages=3");
     expect_config("4096x4096x128 bf16 input_align=2", "stages=2");
+    expect_config("4096x4096x128 bf16 a_rows=indexed", "stages=3");
+    expect_config("4096x4096x64 tf32 a_rows=indexed", "stages=2");
     expect_config("4096x4096x64 tf32 input_align=4", "stages=2");
     expect_config("512x512x512 bf16", "stages=8");
 }
@@ -603,6 +605,22 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             cr_expect_gt(derived->predicted_us, 0.0);
         }
     }
+}
+
+Test(choose, trace_says_what_an_index_makes_of_rows)
+{
+    const struct jg_problem problem = plan_problem("m=512 n=512 k=512 a=bf16 groups=4 "
+                                                   "a_rows=indexed d_rows=indexed");
+    struct jg_choice choice;
+    struct jg_str trace = {0};
+    cr_assert_eq(
+        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
+        JIT_GEMM_OK);
+    cr_expect_not_null(strstr(jg_str_text(&trace),
+                              "A's rows loaded by threads where an index says, rows of D "
+                              "stored by threads where an index says"));
+    cr_expect_eq(choice.derived.output.epilogue, JG_EPILOGUE_VECTORS);
+    jg_str_free(&trace);
 }
 
 Test(choose, trace_has_one_line_a_candidate_and_one_winner)

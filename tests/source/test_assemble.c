@@ -106,6 +106,12 @@ static const struct {
      {.problem = "m=1000 n=4096 k=512 a=bf16 groups=8 d_rows=indexed config=kernel=gemm "
                  "tile=128x256x64 cluster=2x1 stages=3 raster=m swizzle=1 out_stages=2 "
                  "pdl=1"}},
+    {"source_sm100a_row_index.cu",
+     {.problem =
+          "m=1000 n=4096 k=512 a=bf16 groups=8 a_rows=indexed config=kernel=gemm "
+          "mma=128x32 cta_group=1 cluster=1x1 scheduler=static stages=4 acc_stages=2 "
+          "raster=m swizzle=1 out_stages=2 pdl=1 swap_ab=1",
+      .arch = "sm_100a"}},
     {"source_gated.cu",
      {.problem = "m=512 n=1024 k=256 a=e4m3 d=bf16 b_scale=vector pair=halves "
                  "config=kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m "

@@ -55,10 +55,9 @@ struct GemmParams {
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
     u64 group_sizes;    // device address of a number per group, or per row; of kernels that
                         // have groups
-    MatrixParam d_rows; // int32, where an index names D's rows
-    u32 d_row_count;    // then of how many
-    u32 reserved_32;
-    u64 reserved[7];
+    MatrixParam d_rows, a_rows;   // int32, where an index names D's rows, A's
+    u32 d_row_count, a_row_count; // then of how many
+    u64 reserved[3];
 };
 static_assert(sizeof(GemmParams) == 1152, "as the host has it");
 

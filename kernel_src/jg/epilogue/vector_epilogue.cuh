@@ -67,8 +67,7 @@ class VectorEpilogue {
         typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
                         NoReducingTeam>::Type;
 
-    using Row =
-        typename Select<Config::kIndexedRows, IndexedRow<Config>, NoIndexedRow>::Type;
+    using Row = typename Select<Config::kIndexedD, IndexedRow<Config>, NoIndexedRow>::Type;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
@@ -244,7 +243,7 @@ class VectorEpilogue {
     {
         // Load: C, and what differs from row to row.
         Row row;
-        if constexpr (Config::kIndexedRows) {
+        if constexpr (Config::kIndexedD) {
             if (at.coord.count > 0) {
                 row.load(params, at.coord.row, at.coord.batch);
             }
@@ -275,7 +274,7 @@ class VectorEpilogue {
             }
             Packed8<D> packed;
             packed.assign(values);
-            if constexpr (Config::kIndexedRows) {
+            if constexpr (Config::kIndexedD) {
                 packed.template store<CoordT>(row.target(params, at.coord.col),
                                               row.exists(params) ? at.coord.count : 0);
             } else {

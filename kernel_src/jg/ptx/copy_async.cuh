@@ -6,15 +6,20 @@
 
 namespace jg::ptx {
 
-// kBytes, 4 or 8, of which the first `bytes` are read and the rest is 0. Both addresses are
-// multiples of kBytes.
+// kBytes, 4, 8 or 16, of which the first `bytes` are read and the rest is 0. Both addresses
+// are multiples of kBytes. Words of 16 bytes pass by the first cache, as TMA's copies do.
 template <u32 kBytes>
 JG_DEVICE void copy_async(u32 target, u64 source, u32 bytes)
 {
-    static_assert(kBytes == 4 || kBytes == 8, "no such copy");
+    static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "no such copy");
     // clang-format off
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                 :: "r"(target), "l"(source), "n"(kBytes), "r"(bytes) : "memory");
+    if constexpr (kBytes == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :: "r"(target), "l"(source), "r"(bytes) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     :: "r"(target), "l"(source), "n"(kBytes), "r"(bytes) : "memory");
+    }
     // clang-format on
 }
 

@@ -24,6 +24,15 @@ JG_DEVICE void fence_mbarrier_init()
     // clang-format on
 }
 
+// Announces `bytes` of bulk copies to come in this phase, which other arrivals complete.
+JG_DEVICE void mbarrier_expect_bytes(u64 *barrier, u32 bytes)
+{
+    // clang-format off
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
+    // clang-format on
+}
+
 // One arrival that also announces `bytes` of bulk copies to come in this phase.
 JG_DEVICE void mbarrier_arrive_expect_bytes(u64 *barrier, u32 bytes)
 {

@@ -49,6 +49,13 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
     using B = typename Config::B;
     const A *a = Config::kAKMajor ? params.a.template element<const A>(row, 0, batch)
                                   : params.a.template element<const A>(0, row, batch);
+    if constexpr (Config::kIndexedA) {
+        const u32 found = *params.a_rows.template element<const u32>(0, row, batch);
+        if (found >= params.a_row_count) {
+            return 0.0; // a row of zeros
+        }
+        a = params.a.template element<const A>(found, 0, 0);
+    }
     const B *b = Config::kBKMajor ? params.b.template element<const B>(col, 0, batch)
                                   : params.b.template element<const B>(0, col, batch);
     const i64 a_step = Config::kAKMajor ? 1 : params.a.ld;
@@ -177,7 +184,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             d = element.run(params.operands, f32(sum), out_shape, row, col, batch);
         }
         using D = typename Config::D;
-        if constexpr (Config::kIndexedRows) {
+        if constexpr (Config::kIndexedD) {
             IndexedRow<Config> place;
             place.load(params, row, batch);
             if (place.exists(params)) {

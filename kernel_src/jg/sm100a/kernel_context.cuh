@@ -168,7 +168,7 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         const u32 thread = roles.load_thread();
-        const ThreadLoader<Config, ShapeT> filler(params, shape, thread);
+        const ThreadLoaderOf<Config, ShapeT> filler(params, shape, thread);
         auto tiles = input.producer();
         auto order = load_order.producer(thread % 32 == 0);
         FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
@@ -382,8 +382,14 @@ struct KernelContext {
 #pragma unroll 1
         for (; k < end; k += Config::kKGroup) {
             auto stage = tiles.acquire_to_fill();
-            smem.input[stage.index()].fill(filler, item, k,
-                                           Group::blocks(item.k_blocks - k));
+            const u32 blocks = Group::blocks(item.k_blocks - k);
+            if constexpr (Filler::kSends) {
+                if (filler.is_sender()) {
+                    smem.input[stage.index()].send_beside(
+                        filler, &smem.ring.full[stage.index()], item, k, blocks);
+                }
+            }
+            smem.input[stage.index()].fill(filler, item, k, blocks);
             filled.add(stage);
         }
         return k;

@@ -146,7 +146,7 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         auto tiles = input.producer();
-        const ThreadLoader<Config, ShapeT> filler(params, shape, threadIdx.x);
+        const ThreadLoaderOf<Config, ShapeT> filler(params, shape, threadIdx.x);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
         FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
@@ -213,6 +213,12 @@ struct KernelContext {
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
             auto stage = tiles.acquire_to_fill();
+            if constexpr (Filler::kSends) {
+                if (filler.is_sender()) {
+                    smem.input[stage.index()].send_beside(
+                        filler, &smem.ring.full[stage.index()], item, k, 1);
+                }
+            }
             smem.input[stage.index()].fill(filler, item, k, 1);
             if (kScales && roles.is_load_warp()) {
                 scales.fill();

@@ -6,6 +6,7 @@
 // by all that load); and before anybody does, by all threads (clear_rest). Both chips'
 // shared memory is composed of these, and MmaOp takes one.
 #pragma once
+#include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/schedule/k_group.cuh>
 #include <jg/schedule/work_item.cuh>
@@ -50,6 +51,19 @@ struct alignas(1024) InputTiles {
                 loader.load(a[i], b[i], full, item,
                             item.k_first + (first + i) * Config::kBlockK);
             }
+        }
+    }
+
+    // The same of the operand that comes by copies while threads fill the other.
+    template <class Loader>
+    JG_DEVICE void send_beside(const Loader &loader, u64 *full, const WorkItem &item,
+                               u32 first, u32 blocks)
+    {
+        ptx::mbarrier_expect_bytes(full, blocks * Loader::kSentBytes);
+#pragma unroll 1
+        for (u32 i = 0; i < blocks; ++i) {
+            loader.send(a[i], b[i], full, item,
+                        item.k_first + (first + i) * Config::kBlockK);
         }
     }
 

@@ -192,6 +192,7 @@ class ThreadLoader {
 
   public:
     static constexpr bool kAsync = LoaderA::kAsync;
+    static constexpr bool kSends = false;
 
     // `thread`: 0 to 127.
     template <class Params>

@@ -28,6 +28,12 @@ namespace jg {
 // Where TMA does not take the inputs, and the unit includes thread_loader.cuh.
 template <class Config, class ShapeT>
 class ThreadLoader;
+template <class Config, class ShapeT>
+class IndexedLoader; // indexed_loader.cuh
+template <class Config, class ShapeT>
+using ThreadLoaderOf =
+    typename Select<Config::kIndexedA || Config::kIndexedB, IndexedLoader<Config, ShapeT>,
+                    ThreadLoader<Config, ShapeT>>::Type;
 template <class Loader, class Producer>
 class FilledStages;
 

@@ -140,7 +140,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double ring_blocks = (double)pipeline->stages * pipeline->k_group;
     block_clk = jg_larger(block_clk, lone_clk / ring_blocks) *
                 (1.0 + WASTE_LOSS * (1.0 - useful_part_of(trial)));
-    return jg_larger(block_clk, jg_thread_loads_clk(&trial->product, stage_bytes));
+    return jg_larger(block_clk, jg_thread_loads_clk(trial, stage_bytes));
 }
 
 static double count_epilogue_clk(const struct jg_trial *trial)

@@ -386,21 +386,19 @@ static const char *prefetch_name(const struct jg_trial *trial)
 /* Where threads load A and B: refuses what needs TMA or a single load thread. */
 static bool check_thread_loads(struct jg_trial *trial)
 {
-    const int alignment = trial->product.a.alignment;
+    const char *reason = jg_thread_loads_name(&trial->product);
     if (!jg_loads_by_threads(&trial->product)) {
         return true;
     }
     if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE) {
-        return jg_trial_reject(trial,
-                               "prefetch=%s asks TMA, which does not take input_align=%d",
-                               prefetch_name(trial), alignment);
+        return jg_trial_reject(trial, "prefetch=%s asks TMA, which does not take %s",
+                               prefetch_name(trial), reason);
     }
     if (trial->config.launch.scheduler == JG_SCHEDULER_CLC) {
         return jg_trial_reject(
             trial,
-            "scheduler=clc serves one load thread, and input_align=%d has more: give "
-            "scheduler=static",
-            alignment);
+            "scheduler=clc serves one load thread, and %s has more: give scheduler=static",
+            reason);
     }
     return true;
 }

@@ -146,7 +146,7 @@ static double count_block_clk(const struct jg_trial *trial)
         LOAD_LATENCY_CLK + (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const double ring_clk = latency_clk / trial->config.pipeline.stages;
     return jg_larger(jg_larger(block_clk, ring_clk),
-                     jg_thread_loads_clk(&trial->product, (tile_m + tile_n) * row_bytes));
+                     jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes));
 }
 
 static int count_long_calls(const struct jg_problem *problem)
