@@ -53,7 +53,7 @@ class FragmentEpilogue {
     static_assert(4 % kTileWarps == 0 && kGroups % 2 == 0, "of a warpgroup, in pairs");
     template <u32 kGroupCount>
     using Coord = FragmentCoord<kTransposed, kFragments, kGroupCount, Config::kWholeRows,
-                                Config::kWholeCols, (Config::kGroups > 0)>;
+                                Config::kWholeCols>;
     using CoordT = Coord<kGroups>;
     using PairCoordT = Coord<2>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;

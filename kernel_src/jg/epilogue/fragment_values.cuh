@@ -12,16 +12,17 @@
 namespace jg {
 
 // A thread's first element of a store tile, and the size of D. kAllRows: all rows of the
-// store tile exist; kAllCols: all of its columns; kAnyRow: its rows may begin at any row
-// of D, as those of a group do.
+// store tile exist; kAllCols: all of its columns.
 template <bool kTransposedD, u32 kFragmentCount, u32 kGroupCount, bool kAllRows,
-          bool kAllCols, bool kAnyRow = false>
+          bool kAllCols>
 struct FragmentCoord {
     static constexpr bool kTransposed = kTransposedD;
     static constexpr u32 kFragments = kFragmentCount, kGroups = kGroupCount;
     static constexpr bool kWholeRows = kAllRows, kWholeCols = kAllCols;
-    // Columns of the accumulator come in pairs that exist both or not at all.
-    static constexpr bool kPairs = !(kTransposedD && kAnyRow);
+    // Columns of the accumulator come in pairs that exist both or not at all, and vectors
+    // of them begin at a multiple of two: those of a row of D in memory. Of rows there may
+    // be any number, and their vectors begin anywhere.
+    static constexpr bool kPairs = !kTransposedD;
     u32 row, col, batch;
     u32 row_end, col_end;
 };
