@@ -53,6 +53,8 @@ static const char problem_format[] =
     "  output_align=2            the same of D, C, operands and scales; 16\n"
     "  pair=interleaved|halves   columns of B that make one of D, where the epilogue names\n"
     "                            acc0 and acc1; interleaved\n"
+    "  invariant=m               a row's bits depend on nothing of other rows, nor on M, its\n"
+    "                            place, the batch and the config; none\n"
     "  max_registers=N           fail if a thread has more at launch; any\n"
     "  local_memory=none         fail if a thread has some, as spills need it; any\n"
     "  epilogue=NAME             one of `jit-gemm epilogue list`, or names the one of\n"

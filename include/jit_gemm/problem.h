@@ -175,6 +175,18 @@ typedef enum jit_gemm_rows {
      * (::jit_gemm_args.d_row_count and `a_row_count`). */
     JIT_GEMM_ROWS_INDEXED = 1
 } jit_gemm_rows;
+/** What the bits of D do not depend on. */
+typedef enum jit_gemm_invariance {
+    JIT_GEMM_INVARIANT_NONE = 0, /**< Equal launches of one kernel give equal bits. */
+    /** Besides: the bits of a row of D, and of what the epilogue writes for it, follow from
+     * that row of A, C and the operands, from B, alpha, beta and scales, and from the
+     * problem without M and the batch. They do not depend on M, on where the row lies, on
+     * the batch or group or its index, on which other rows there are, on the chosen config,
+     * nor on the device, of one architecture and one compiler. Refused is what cannot be
+     * so: parts of K, sums of a row by the epilogue, compiled functions, and snippets that
+     * name `row`, `batch`, `M` or `uniform`. docs/invariance.md says why it holds. */
+    JIT_GEMM_INVARIANT_M = 1
+} jit_gemm_invariance;
 
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
@@ -264,13 +276,13 @@ typedef struct jit_gemm_problem {
                                  limited, nor what scales need that are packed
                                  first. */
     jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
-    int32_t reserved;         /**< Must be zero. */
-    uint32_t register_limit;  /**< Most registers a thread at launch, up to 255; 0: any. It
-                                 is compared with ::jit_gemm_info.registers: a kernel with
-                                 more is ::JIT_GEMM_ERR_BUDGET. What warps of sm_90a
-                                 give to each other after the launch is not counted. */
-    int32_t no_local_memory;  /**< Not 0: a kernel with local memory, as spills need it, is
-                                 ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
+    jit_gemm_invariance invariant; /**< What the bits of D do not depend on. */
+    uint32_t register_limit; /**< Most registers a thread at launch, up to 255; 0: any. It
+                                is compared with ::jit_gemm_info.registers: a kernel with
+                                more is ::JIT_GEMM_ERR_BUDGET. What warps of sm_90a
+                                give to each other after the launch is not counted. */
+    int32_t no_local_memory; /**< Not 0: a kernel with local memory, as spills need it, is
+                                ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
     jit_gemm_group_by group_by;     /**< With groups, `batch` is their number: exact, up to
                                        4096. With groups of rows D is row-major, and rows of no
                                        group are not read for D; with offsets A is K-major. */

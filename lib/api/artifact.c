@@ -78,6 +78,7 @@ static jit_gemm_status emit_artifact(jit_gemm_context *context, const struct jg_
 
 /* What the plan knows, which holds for every form. */
 static jit_gemm_status describe_plan(const jit_gemm_context *context,
+                                     const struct jg_problem *problem,
                                      const struct jg_choice *choice, jit_gemm_info *info)
 {
     struct jg_str config = {0};
@@ -95,6 +96,7 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
     info->is_gated = choice->product.is_gated;
     info->sum_fraction_bits = (uint32_t)choice->derived.sum_fraction_bits;
     info->launches = jg_count_launches(&choice->config, &choice->product);
+    info->invariant = problem->invariant;
     return status;
 }
 
@@ -121,7 +123,7 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     if (artifact == NULL) {
         return jg_fail_memory();
     }
-    jit_gemm_status status = describe_plan(context, &choice, &artifact->info);
+    jit_gemm_status status = describe_plan(context, &own, &choice, &artifact->info);
     if (status == JIT_GEMM_OK) {
         status = emit_artifact(context, &stop, &own, &choice, emit, artifact);
     }

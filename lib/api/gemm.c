@@ -364,6 +364,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .is_gated = product->is_gated,
         .sum_fraction_bits = (uint32_t)kernel->choice.derived.sum_fraction_bits,
         .launches = jg_count_launches(&kernel->choice.config, product),
+        .invariant = kernel->problem.invariant,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

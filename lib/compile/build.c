@@ -367,6 +367,7 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
         .text = jg_str_text(&build->unit->source->text),
         .entry = build->unit->source->entry,
         .has_lineinfo = build->unit->source->has_lineinfo,
+        .rounds_apart = build->unit->source->rounds_apart,
         .epilogue = build->unit->epilogue,
         .limit_ms = build->builder->compile_limit_ms,
         .stop = build->builder->stop,

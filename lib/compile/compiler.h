@@ -16,6 +16,7 @@ struct jg_compile_request {
     const char *text;            /* source unit, zero-terminated */
     const char *entry;           /* kernel name, for messages */
     bool has_lineinfo;           /* a cubin with its table of lines; PTX always says them */
+    bool rounds_apart;           /* a product and a sum become no single operation */
     const struct jg_epilogue *epilogue; /* for messages in the user's coordinates, and for
                                            its LTO-IR; may be NULL */
     const struct jg_nvjitlink *linker;  /* where the epilogue is LTO-IR, otherwise NULL */

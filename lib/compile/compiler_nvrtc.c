@@ -132,7 +132,7 @@ static jit_gemm_status fail_limit(const struct jg_compile_request *request)
     return JIT_GEMM_ERR_COMPILE;
 }
 
-enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 3 };
+enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 4 };
 
 /* In a cubin the table of lines costs 2 to 5 % of a compile, and only tools that show
  * source read it. The emulator names lines of PTX that it stops at. */
@@ -178,6 +178,9 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
     memcpy(options + 1, fixed_options, sizeof(fixed_options));
     if (wants_lineinfo(request)) {
         options[option_count++] = "-lineinfo";
+    }
+    if (request->rounds_apart) { /* and says so of the PTX, whose assembler fuses too */
+        options[option_count++] = "-fmad=false";
     }
     if (extra_option != NULL) {
         options[option_count++] = extra_option;

@@ -172,6 +172,13 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
                        "leave it zero, or the kernel to the choice",
                        "the reference kernel computes no scales of D");
     }
+    if (problem->invariant != JIT_GEMM_INVARIANT_NONE) {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, "problem.config",
+            "leave invariant=m out, or the kernel to the choice",
+            "kernel=reference: it sums in f64, so that a row's bits would depend "
+            "on the config");
+    }
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
     choice.config.kernel = JG_KERNEL_REFERENCE;
@@ -526,6 +533,24 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch, struct jg_trial *
     return JIT_GEMM_OK;
 }
 
+/* What the promise costs: what would be chosen without it. */
+static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_trial *empty,
+                                   struct jg_str *trace)
+{
+    if (trace == NULL || empty->problem->invariant == JIT_GEMM_INVARIANT_NONE) {
+        return JIT_GEMM_OK;
+    }
+    struct jg_problem problem = *empty->problem;
+    problem.invariant = JIT_GEMM_INVARIANT_NONE;
+    struct jg_trial best = *empty;
+    best.problem = &problem;
+    int index;
+    find_best(arch, &best, &index);
+    trace_begin(trace, "without invariant=m", arch, &best.config);
+    trace_numbers(trace, arch, &best);
+    return jg_str_status(trace);
+}
+
 jit_gemm_status jg_config_choose(const struct jg_arch *arch,
                                  const struct jg_problem *problem,
                                  const struct jg_device_facts *facts,
@@ -541,7 +566,9 @@ jit_gemm_status jg_config_choose(const struct jg_arch *arch,
     resolve(&override);
     struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
     (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
-    return choose_gemm(arch, &best, ret_choice, trace);
+    const struct jg_trial empty = best;
+    JG_TRY(choose_gemm(arch, &best, ret_choice, trace));
+    return trace_price(arch, &empty, trace);
 }
 
 double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *problem,

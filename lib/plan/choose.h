@@ -14,8 +14,9 @@ struct jg_choice {
 
 /*
  * Chooses a config. `trace` (may be NULL) receives one line per candidate:
- * "chosen: <config>: <numbers>", "rejected: <config>: <reason>", the fastest first.
- * ARGUMENT (override text), UNSUPPORTED (no candidate is left; the text gives the reasons).
+ * "chosen: <config>: <numbers>", "rejected: <config>: <reason>", the fastest first; last,
+ * of a problem with invariant=m, "without invariant=m: <config>: <numbers>". ARGUMENT
+ * (override text), UNSUPPORTED (no candidate is left; the text gives the reasons).
  */
 jit_gemm_status jg_config_choose(const struct jg_arch *arch,
                                  const struct jg_problem *problem,

@@ -72,6 +72,9 @@ struct jg_epilogue {
         long_calls; /* calls in the snippet of what is more than an instruction or two */
     bool is_gated;  /* does the snippet take two accumulators, acc0 and acc1? */
     bool is_random; /* does it name `uniform`? */
+    /* The first name in the snippet of what depends on a row's place or on how many there
+     * are: row batch M uniform; static, NULL: there is none. */
+    const char *place_name;
     struct jg_compiled compiled;
 };
 

@@ -9,6 +9,7 @@
 #include "base/struct.h"
 #include "plan/config.h"
 #include "plan/groups.h"
+#include "plan/invariance.h"
 #include "plan/problem_text.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
@@ -382,6 +383,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
     JG_TRY(jg_groups_check_kernel(&checked, problem.epilogue));
     JG_TRY(jg_rows_check_kernel(&checked));
+    JG_TRY(jg_invariance_check_kernel(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
@@ -399,6 +401,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.group_rest = checked.group_rest;
     problem.d_rows = checked.d_rows;
     problem.a_rows = checked.a_rows;
+    problem.invariant = checked.invariant;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -521,7 +524,8 @@ enum {
     TAG_WORKSPACE,
     TAG_PAIR,
     TAG_GROUPS,
-    TAG_ROWS
+    TAG_ROWS,
+    TAG_INVARIANT
 };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
@@ -570,4 +574,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_ROWS);
     jg_bytes_u32(out, (uint32_t)problem->d_rows);
     jg_bytes_u32(out, (uint32_t)problem->a_rows);
+    jg_bytes_u32(out, TAG_INVARIANT);
+    jg_bytes_u32(out, (uint32_t)problem->invariant);
 }

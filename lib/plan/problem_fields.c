@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/struct.h"
 #include "plan/groups.h"
+#include "plan/invariance.h"
 #include "plan/problem.h"
 #include "plan/problem_text.h"
 #include "plan/rows.h"
@@ -164,11 +165,6 @@ static jit_gemm_status check_pair(const jit_gemm_problem *problem)
                        "give JIT_GEMM_PAIR_INTERLEAVED or JIT_GEMM_PAIR_HALVES",
                        "must be 0 or 1, is %d", (int)problem->pair);
     }
-    if (problem->reserved != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.reserved",
-                       "zero the struct before filling it", "must be 0, is %d",
-                       problem->reserved);
-    }
     return JIT_GEMM_OK;
 }
 
@@ -273,6 +269,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_pair(problem));
     JG_TRY(jg_groups_check_fields(problem));
     JG_TRY(jg_rows_check_fields(problem));
+    JG_TRY(jg_invariance_check_fields(problem));
     JG_TRY(check_budget(problem));
     JG_TRY(check_names(problem));
     JG_TRY(check_input_alignment(problem));

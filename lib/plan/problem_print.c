@@ -5,6 +5,7 @@
 #include "base/struct.h"
 #include "plan/config.h"
 #include "plan/groups.h"
+#include "plan/invariance.h"
 #include "plan/problem_text.h"
 #include "plan/problem_words.h"
 #include "plan/rows.h"
@@ -171,6 +172,9 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED) {
         jg_str_printf(out, " pair=%s", jg_pair_names[problem->pair]);
     }
+    if (problem->invariant != JIT_GEMM_INVARIANT_NONE) {
+        jg_str_printf(out, " invariant=%s", jg_invariance_name(problem->invariant));
+    }
     if (problem->register_limit > 0) {
         jg_str_printf(out, " max_registers=%u", problem->register_limit);
     }
@@ -223,6 +227,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.group_rest = problem->group_rest;
     plain.d_rows = problem->d_rows;
     plain.a_rows = problem->a_rows;
+    plain.invariant = problem->invariant;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

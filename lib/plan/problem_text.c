@@ -7,6 +7,7 @@
 #include "base/struct.h"
 #include "plan/config.h"
 #include "plan/groups.h"
+#include "plan/invariance.h"
 #include "plan/problem.h"
 #include "plan/problem_words.h"
 #include "plan/rows.h"
@@ -315,6 +316,15 @@ static jit_gemm_status read_group_rest(struct problem_reader *reader,
                : refuse_unknown(key, "way", word);
 }
 
+static jit_gemm_status read_invariant(struct problem_reader *reader,
+                                      const struct problem_key *key,
+                                      const struct jg_word *word)
+{
+    return jg_invariance_parse(word->value, word->value_size, &reader->problem.invariant)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "invariance", word);
+}
+
 static jit_gemm_status read_group_by(struct problem_reader *reader,
                                      const struct problem_key *key,
                                      const struct jg_word *word)
@@ -374,6 +384,7 @@ static const struct problem_key keys[] = {
     {"input_align", "problem.a.alignment", read_alignment, JG_MATRIX_A, ALIGNMENT_HINT},
     {"output_align", "problem.d.alignment", read_alignment, JG_MATRIX_D, ALIGNMENT_HINT},
     {"pair", "problem.pair", read_pair, 0, "give interleaved or halves"},
+    {"invariant", "problem.invariant", read_invariant, 0, "give none or m"},
     {"max_registers", "problem.register_limit", read_registers, 0,
      "give the most registers of a thread, such as max_registers=168"},
     {"local_memory", "problem.no_local_memory", read_local_memory, 0, "give any or none"},

@@ -503,9 +503,24 @@ static jit_gemm_status check_uniform(const struct scanner *scanner,
                              "'uniform' is a function of the prelude");
 }
 
-/* Notes the first place of an accumulator's name, and whether there are random numbers. */
+/* Of an element: what other rows, or another place of its row, make different. */
+static const char *const place_names[] = {"row", "batch", "M", "uniform"};
+enum { PLACE_NAMES = sizeof(place_names) / sizeof(place_names[0]) };
+
+static void note_place(struct jg_epilogue *epilogue, const struct jg_token *name)
+{
+    for (int i = 0; i < PLACE_NAMES && epilogue->place_name == NULL; i++) {
+        if (name->kind == JG_TOKEN_NAME && jg_token_is(name, place_names[i])) {
+            epilogue->place_name = place_names[i];
+        }
+    }
+}
+
+/* Notes the first place of an accumulator's name, of a row's place, and whether there are
+ * random numbers. */
 static void note_name(struct scanner *scanner, const struct jg_token *name)
 {
+    note_place(scanner->epilogue, name);
     scanner->epilogue->is_random |=
         name->kind == JG_TOKEN_NAME && jg_token_is(name, "uniform");
     for (int i = 0; i < ACC_NAMES; i++) {
@@ -650,6 +665,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     epilogue->double_line = epilogue->double_column = 0;
     epilogue->long_calls = 0;
     epilogue->is_random = false;
+    epilogue->place_name = NULL;
     const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
     struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};
     return scan_all(&scanner, &names);

@@ -2,6 +2,7 @@
 #include "plan/split.h"
 
 #include "base/math.h"
+#include "plan/invariance.h"
 #include "plan/repack.h"
 #include "plan/smem.h"
 
@@ -70,7 +71,7 @@ bool jg_split_check(struct jg_trial *trial)
             split_k, (long long)product->k.size, (long long)count_blocks(product),
             jg_tile_k(product));
     }
-    return check_cluster_parts(trial);
+    return jg_invariance_check(trial) && check_cluster_parts(trial);
 }
 
 enum { BARRIERS_OF_WARP = 3 };

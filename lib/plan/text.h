@@ -42,7 +42,7 @@ size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t
 
 /* The keys that a text may have, for a hint: begins as {"keys:"}. */
 struct jg_key_list {
-    char text[256];
+    char text[320];
 };
 void jg_key_list_add(struct jg_key_list *list, const char *key);
 

@@ -85,14 +85,24 @@ static void print_line_directive(uint32_t line, const char *name, struct jg_str 
 
 /* The problem's text is not here: what its kernel does not depend on, such as the size that
  * is planned for, would make two entries of the cache of one kernel. */
-static void print_heading(const struct jg_arch *arch, const struct jg_config *config,
-                          struct jg_str *out)
+/* The compiler makes one operation of a product and a sum where it likes to, which may be
+ * here and not there: two roundings are the same everywhere. */
+static bool rounds_apart(const struct jg_problem *problem)
+{
+    return problem->invariant != JIT_GEMM_INVARIANT_NONE;
+}
+
+static void print_heading(const struct jg_arch *arch, const struct jg_problem *problem,
+                          const struct jg_config *config, struct jg_str *out)
 {
     jg_str_printf(out, "// jit_gemm %d.%d.%d, source format %d, %s\n// config: ",
                   JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
                   JG_SOURCE_FORMAT, arch->name);
     jg_config_print(config, arch->config_keys, out);
     jg_str_puts(out, "\n");
+    if (rounds_apart(problem)) {
+        jg_str_puts(out, "// products and sums are rounded apart: -fmad=false\n");
+    }
 }
 
 /* Of kernel_src/jg/epilogue/operands.cuh and reductions.cuh, less the role. In memory the
@@ -607,9 +617,10 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     struct jg_source source = {.headers = jg_digest_headers()};
     JG_TRY(name_entry(arch, problem, &choice->config, source.entry));
     source.has_lineinfo = choice->config.launch.lineinfo;
+    source.rounds_apart = rounds_apart(problem);
 
     struct jg_str *text = &source.text;
-    print_heading(arch, &choice->config, text);
+    print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
     print_traits(problem, text);
     if (choice->config.launch.debug) {

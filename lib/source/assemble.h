@@ -32,6 +32,7 @@ struct jg_source {
     const char *linked; /* LTO-IR that the unit is linked with, the epilogue's; or NULL */
     size_t linked_size;
     bool has_lineinfo; /* the cubin is to say which line each instruction is of */
+    bool rounds_apart; /* a product and a sum become no single operation */
 };
 
 /* NO_MEMORY. The caller frees. */

@@ -232,6 +232,18 @@ def test_build_writes_ptx():
     expect(".target sm_90a" in done.stdout and ".entry" in done.stdout, "no PTX", done)
 
 
+def test_products_and_sums_of_invariant_rows_are_no_single_operations():
+    need_compiler()
+
+    def operations(*words):
+        done = tool("build", *SMALL, *words, *ARCH, "--emit", "ptx", "-o", "-", "--no-cache", "--epilogue",
+                    "d = acc * s + bias;", "--operand", "s:scalar:f32", "--operand", "bias:row_vector:f32")
+        expect_exit(done, 0)
+        return set(re.findall(r"\b(?:add|sub|mul|fma)(?:\.rn)?\.f32\b", done.stdout))
+    expect("fma.rn.f32" in operations(), "nothing is fused without the key: this test shows nothing")
+    expect(operations("invariant=m") == {"add.rn.f32", "mul.rn.f32"}, operations("invariant=m"))
+
+
 def test_every_key_of_a_problem_is_in_the_help():
     done = tool("plan", *SMALL, *ARCH, "no_key=1")
     keys = done.stderr.partition("keys: ")[2].splitlines()[0].split()

@@ -38,6 +38,7 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::u32 kBLoadedRows = 256;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 1;

@@ -37,6 +37,7 @@ struct Config {
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
     static constexpr jg::u32 kBSwizzleAtom = 16;
+    static constexpr jg::u32 kBLoadedRows = 64;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;
     static constexpr jg::u32 kRasterGroup = 4;
@@ -57,6 +58,9 @@ struct Config {
     static constexpr jg::u32 kGateColumns = 0;
     static constexpr bool kHasC = false;
     static constexpr bool kColumnMajor = false;
+    static constexpr bool kIndexedA = false;
+    static constexpr bool kIndexedB = false;
+    static constexpr bool kIndexedD = false;
     static constexpr bool kPlain = true;
     static constexpr bool kLongSnippet = false;
     static constexpr bool kRasterAlongM = false;

@@ -233,6 +233,21 @@ Test(assemble, instruments_are_macros_of_the_unit)
     }
 }
 
+/* What the compiler is asked for changes the code: the key has it by the text. */
+Test(assemble, products_and_sums_of_invariant_rows_are_rounded_apart)
+{
+    struct unit plain = unit_make(&(struct unit_request){.problem = "512x512x512 bf16"});
+    struct unit invariant =
+        unit_make(&(struct unit_request){.problem = "512x512x512 bf16 invariant=m"});
+    cr_expect_not(plain.source.rounds_apart);
+    cr_expect(invariant.source.rounds_apart);
+    cr_expect_null(strstr(jg_str_text(&plain.source.text), "fmad"));
+    cr_expect_not_null(
+        strstr(jg_str_text(&invariant.source.text), "rounded apart: -fmad=false\n"));
+    unit_free(&plain);
+    unit_free(&invariant);
+}
+
 Test(assemble, the_finest_result_says_how_exact_the_prelude_is)
 {
     static const struct {

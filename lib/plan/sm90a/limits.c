@@ -123,7 +123,7 @@ static int count_loaded_rows(const struct jg_trial *trial)
     const int tile_n = trial->config.layout.tile_n;
     const bool is_known =
         product->n.mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
-    const bool is_one_box = !product->b.is_mn_major &&
+    const bool is_one_box = !product->b.is_mn_major && !jg_loads_by_threads(product) &&
                             trial->config.layout.cluster_m == 1 &&
                             jg_product_gate_columns(product) == 1;
     return is_known && is_one_box ? (int)jg_max(1, jg_min(product->n.size, tile_n))
