@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/struct.h"
 #include "plan/config.h"
 #include "plan/groups.h"
 #include "plan/invariance.h"
