@@ -183,6 +183,7 @@ Test(gated, pairs_lie_where_the_columns_of_b_are)
     } rows[] = {
         {"sm_90a", "512x512x512 bf16 config=tile=128x128", 1, 2, false},
         {"sm_90a", "512x512x512 bf16 config=tile=128x32", 2, 1, true},
+        {"sm_90a", "512x512x512 bf16 config=tile=256x16", 2, 1, true},
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x128", 2, 1, false},
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x64", 1, 2, true},
         {"sm_100a", "512x512x512 bf16 config=mma=128x64", 1, 2, false},
@@ -358,6 +359,15 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=64x256",
          "problem.config: tile=64x256: of each accumulator of a gated, column-major D it has "
          "32 rows"},
+        {"sm_90a", "512x512x512 bf16 config=tile=64x32",
+         "problem.config: tile=64x32 swap_ab=1: of a transposed product each accumulator of D "
+         "has 64 or 128 rows of a tile"},
+        {"sm_90a", "512x512x512 bf16 config=tile=128x16",
+         "problem.config: tile=128x16 swap_ab=1: of a transposed product each accumulator of D "
+         "has 64 or 128 rows of a tile, and a warpgroup at least 16 columns"},
+        {"sm_90a", "512x512x512 bf16 layout=nn config=tile=128x64",
+         "problem.config: pairs of neighbours in an MN-major B lie along the rows of the "
+         "multiplication, in different lanes; give a K-major B, pair=halves, or swap_ab=0"},
         {"sm_100a", "512x512x512 bf16 layout=nn config=mma=128x64 swap_ab=1",
          "problem.config: swap_ab=1: pairs of neighbours in an MN-major B lie along the rows "
          "of the multiplication, in different lanes; give a K-major B, pair=halves, or "

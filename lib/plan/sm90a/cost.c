@@ -20,7 +20,11 @@
  * 1 percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
  * the choice is the best one for e4m3, and within 3 percent of it for s8.
  */
-#define CLOCK_HZ       1.6e9
+#define CLOCK_HZ 1.6e9
+#define FIRST_CLOCK_HZ                                                \
+    1.98e9 /* of a tensor core that has worked for less than POWER_US \
+            */
+#define POWER_US       100.0
 #define MEMORY_BYTES_S 4.4e12
 #define MMA_BYTES_CLK  4096.0
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
@@ -40,8 +44,16 @@
 #define EPILOGUE_BYTES_CLK  40.0
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
 #define LOAD_LATENCY_CLK    1200.0
-#define FILL_CLK            1500.0
-#define LAUNCH_US           2.0
+/* Fitted to 281 runs of few rows and few tiles (2026-11-24-h200-few-rows.txt), of which the
+ * choice is within 3 percent of the best on average: how much later comes what is read
+ * once, from memory; the least that a block of K takes of a ring's turn, and for each row
+ * and column of a tile that the problem lacks. */
+#define MEMORY_LATENCY_CLK 1100.0
+#define TURN_CLK           165.0
+#define MISSING_ROW_CLK    1.5
+#define MISSING_COLUMN_CLK 1.0
+#define FILL_CLK           1500.0
+#define LAUNCH_US          2.0
 /* Barriers of a cluster at its begin and end, and what its members wait for each other
  * within the ring. */
 #define CLUSTER_CLK         1400.0
@@ -62,9 +74,9 @@
 #define CLUSTER_SUMS_BYTES_CLK 25.0
 #define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
-/* Where the next launch has no place for its clusters of more than two beside this one's.
- */
-#define CLUSTER_CROWDED_CLK 3200.0
+/* Of a launch whose clusters of more than two have no place beside the one before: fitted
+ * to the same runs. */
+#define CROWDED_US 2.0
 
 /* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
  * both share, and the part of these that shows beside the other's products. Fitted, as the
@@ -134,18 +146,50 @@ static bool shares_inputs(const struct jg_trial *trial)
     return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
 }
 
+/* The part of what all CTAs draw that comes from memory: A and B, each once. */
+static double memory_part_of(const struct jg_trial *trial)
+{
+    const double blocks = (double)jg_split_blocks(trial) * trial->config.launch.split_k;
+    const double drawn = (double)trial->derived.tiles * blocks * count_drawn_bytes(trial);
+    const double part = input_bytes_of(&trial->product) / drawn;
+    return part < 1.0 ? part : 1.0;
+}
+
+/* However small a tile is, a block of K takes a turn of the math warpgroups, and of the
+ * copies, which fill rows with zeros that the problem lacks. */
+static double count_turn_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double rows = (double)jg_max(layout->tile_m - trial->product.m.size, 0);
+    const double columns = (double)jg_max(layout->tile_n - trial->product.n.size, 0);
+    return TURN_CLK + MISSING_ROW_CLK * rows + MISSING_COLUMN_CLK * columns;
+}
+
+/* Clocks of CLOCK_HZ for one of the tensor core: until power limits it, after some time, it
+ * has a faster one. */
+static double mma_slowness_of(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const double items = (double)derived->tiles * trial->config.launch.split_k;
+    const double busy_us = items / derived->busy_ctas * (double)jg_split_blocks(trial) *
+                           count_mma_clk(trial) / CLOCK_HZ * 1e6;
+    const double slowed = busy_us < POWER_US ? busy_us / POWER_US : 1.0;
+    return CLOCK_HZ / FIRST_CLOCK_HZ * (1.0 - slowed) + slowed;
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
-    const double block_clk =
-        jg_overlap(count_mma_clk(trial), count_drawn_bytes(trial) / l2_rate_of(trial));
-    const double latency_clk =
-        LOAD_LATENCY_CLK + (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
+    const double block_clk = jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial),
+                                        count_drawn_bytes(trial) / l2_rate_of(trial));
+    const double latency_clk = LOAD_LATENCY_CLK +
+                               MEMORY_LATENCY_CLK * memory_part_of(trial) +
+                               (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const double ring_clk = latency_clk / trial->config.pipeline.stages;
-    return jg_larger(jg_larger(block_clk, ring_clk),
+    return jg_larger(jg_larger(jg_larger(block_clk, ring_clk), count_turn_clk(trial)),
                      jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes));
 }
 
@@ -166,14 +210,10 @@ static double count_epilogue_clk(const struct jg_trial *trial)
 /* Each CTA reads its share of all parts, the leader then those of all CTAs. */
 static double count_cluster_sums_clk(const struct jg_trial *trial)
 {
-    const int parts = jg_cluster_parts(&trial->config);
-    const int resident = jg_resident_ctas(&trial->config, trial->facts);
-    const bool is_crowded = parts > 2 && 2 * trial->derived.grid_ctas > resident;
-    if (parts <= 1) {
+    if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
     }
     return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
-           (is_crowded ? CLUSTER_CROWDED_CLK : 0.0) +
            2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
 }
 
@@ -220,6 +260,15 @@ static double predict_kernel_us(const struct jg_trial *trial)
            CLOCK_HZ * 1e6;
 }
 
+/* A launch begins while the one before still has multiprocessors, if there is a place. */
+static double count_launch_us(const struct jg_trial *trial)
+{
+    const int resident = jg_resident_ctas(&trial->config, trial->facts);
+    const bool is_crowded =
+        jg_cluster_parts(&trial->config) > 2 && 2 * trial->derived.grid_ctas > resident;
+    return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
+}
+
 void jg_sm90a_predict(struct jg_trial *trial)
 {
     const double m = (double)trial->product.m.size;
@@ -229,6 +278,6 @@ void jg_sm90a_predict(struct jg_trial *trial)
         input_bytes_of(&trial->product) + m * n * batch * jg_output_bytes(trial->problem);
     trial->derived.repack_us = jg_repack_us(trial, MEMORY_BYTES_S);
     trial->derived.predicted_us =
-        jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) + LAUNCH_US +
-        trial->derived.repack_us;
+        jg_overlap(predict_kernel_us(trial), bytes / MEMORY_BYTES_S * 1e6) +
+        count_launch_us(trial) + trial->derived.repack_us;
 }

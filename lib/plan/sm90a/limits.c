@@ -305,8 +305,8 @@ static bool check_transposed(struct jg_trial *trial)
     if (!trial->product.d_is_transpose) {
         return true;
     }
-    if (rows_of_d(trial) > JG_SM90A_CONSUMERS * TEAM_LANES ||
-        columns < JG_STORE_TILE_COLUMNS) {
+    if (rows_of_d(trial) < TEAM_LANES || columns < JG_STORE_TILE_COLUMNS ||
+        rows_of_d(trial) > JG_SM90A_CONSUMERS * TEAM_LANES) {
         return jg_trial_reject(
             trial,
             "tile=%dx%d swap_ab=%d: of a transposed product each accumulator of D has 64 or "
@@ -384,9 +384,10 @@ static bool check_gate(struct jg_trial *trial)
             layout->tile_m, layout->tile_n, gate_columns, step);
     }
     if (jg_product_gate_rows(product) > 1 && has_neighbours) {
-        return jg_trial_reject(
-            trial, JG_NEIGHBOURS_ALONG_M "give a K-major B, pair=halves, or a row-major D",
-            jg_problem_neighbours_name(trial->problem));
+        return jg_trial_reject(trial,
+                               JG_NEIGHBOURS_ALONG_M "give a K-major B, pair=halves, or %s",
+                               jg_problem_neighbours_name(trial->problem),
+                               product->d_is_transpose ? "swap_ab=0" : "a row-major D");
     }
     if (jg_product_gate_rows(product) > 1 && !product->d_is_transpose &&
         (rows_of_d(trial) < OUTPUT_ROWS || gate_columns % MMA_COLUMNS != 0)) {
