@@ -200,7 +200,7 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
         if (inputs->groups.rest == JIT_GEMM_GROUP_REST_ZERO) {
             run_groups_fill_rest(&inputs->groups, &view, false, by_columns, 0, work.result);
         }
-        code = run_matrix_create(context, &view, work.result, ret_sums);
+        code = run_matrix_create(context, &view, work.result, 0, ret_sums);
     }
     free(work.a);
     free(work.b);

@@ -10,8 +10,7 @@
 #include "jit_gemm/device.h"
 #include "verify/quantise.h"
 
-/* Filled with poison too: what is read past a matrix shows as NaN in the result. */
-enum { GUARD_BYTES = 4096, COPY_ALIGNMENT = 16 };
+enum { COPY_ALIGNMENT = 16 };
 
 /* Beyond the seeds of the operands. */
 enum {
@@ -65,43 +64,6 @@ static int64_t row_batch(const struct run_inputs *inputs)
     return run_groups_are_stacked(&inputs->groups) ? 1 : inputs->batch;
 }
 
-/* Bytes that a matrix of this type is aligned to if the problem promises `promised`: at
- * least an element's; 0 where the promise is what TMA needs. */
-static uint64_t resolve_alignment(jit_gemm_dtype dtype, uint64_t promised)
-{
-    uint64_t bytes = element_size(dtype);
-
-    return promised > 0 && promised < bytes ? bytes : promised;
-}
-
-/* No better aligned than `promised`, if that is not 0. */
-static int create_matrix(jit_gemm_context *context, const struct element_view *view,
-                         const void *data, uint64_t promised, struct run_matrix *ret_matrix)
-{
-    struct run_matrix matrix = {.view = *view};
-    size_t bytes = element_view_bytes(view);
-    uint64_t offset = resolve_alignment(view->dtype, promised);
-    size_t all_bytes = bytes + offset + 2 * (size_t)GUARD_BYTES;
-    jit_gemm_status status = jit_gemm_device_alloc(context, all_bytes, &matrix.base);
-    if (status != JIT_GEMM_OK) {
-        return cli_report(status, NULL, false);
-    }
-    matrix.address = matrix.base + GUARD_BYTES + offset;
-    *ret_matrix = matrix;
-    status = jit_gemm_device_fill(context, matrix.base, element_poison_byte(view->dtype),
-                                  all_bytes);
-    if (status == JIT_GEMM_OK && data != NULL) {
-        status = jit_gemm_device_upload(context, matrix.address, data, bytes);
-    }
-    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
-}
-
-int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
-                      const void *data, struct run_matrix *ret_matrix)
-{
-    return create_matrix(context, view, data, 0, ret_matrix);
-}
-
 /* What a matrix has for each row of D, or for each element of K: rows, or columns. */
 enum of_rows { OF_NO_ROWS, OF_ROWS, OF_ROWS_BY_COLUMNS, OF_K, OF_K_BY_COLUMNS };
 
@@ -119,15 +81,9 @@ static int create_random(jit_gemm_context *context, const struct run_inputs *inp
                              of_rows == OF_ROWS_BY_COLUMNS || of_rows == OF_K_BY_COLUMNS,
                              element_poison_byte(view->dtype), data);
     }
-    int code = create_matrix(context, view, data, promised, ret_matrix);
+    int code = run_matrix_create(context, view, data, promised, ret_matrix);
     free(data);
     return code;
-}
-
-void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix)
-{
-    (void)jit_gemm_device_free(context, matrix->base);
-    *matrix = (struct run_matrix){0};
 }
 
 /* `size`, or one `unit` more where it is an even number of units: what lies an odd
@@ -143,7 +99,7 @@ static int make_view(const char *name, jit_gemm_dtype dtype, int64_t batch, int6
                      int64_t columns, int64_t ld, uint64_t promised,
                      struct element_view *ret_view)
 {
-    uint64_t narrow = resolve_alignment(dtype, promised);
+    uint64_t narrow = run_matrix_alignment(dtype, promised);
     uint64_t alignment = narrow ? narrow : COPY_ALIGNMENT;
     int64_t unit = element_count(dtype, alignment);
     int64_t padded = element_padded_ld(dtype, columns, alignment);
@@ -348,11 +304,6 @@ static int64_t index_block(const jit_gemm_scale *scale, const struct element_vie
                                                          : row * view->ld + block;
 }
 
-int64_t run_matrix_batch(const struct run_matrix *matrix, int64_t batch)
-{
-    return matrix->view.batch > 1 ? batch : 0;
-}
-
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
                        const void *data, int64_t batch, int64_t mn, int64_t k,
                        int64_t count_of_k)
@@ -409,7 +360,7 @@ static int create_pieces(jit_gemm_context *context, const struct run_inputs *inp
                           scale_of(view->dtype, values[block]));
         }
     }
-    const int code = create_matrix(context, view, data, COPY_ALIGNMENT, row->target);
+    const int code = run_matrix_create(context, view, data, COPY_ALIGNMENT, row->target);
     row->target->groups = groups;
     row->target->scale_rows = rows;
     free(values);
@@ -478,8 +429,8 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
     if (code == CLI_OK && inputs->groups.count > 0) {
         const int64_t count = inputs->groups.number_count;
         const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
-        code =
-            run_matrix_create(context, &view, inputs->groups.numbers, &inputs->group_sizes);
+        code = run_matrix_create(context, &view, inputs->groups.numbers, 0,
+                                 &inputs->group_sizes);
     }
     return code;
 }
@@ -491,7 +442,7 @@ static int create_rows(jit_gemm_context *context, const struct run_inputs *input
     const int64_t m = inputs->m;
     const struct element_view view = {JIT_GEMM_DTYPE_S32, row_batch(inputs), 1, m, m, m};
 
-    return run_matrix_create(context, &view, index->rows, ret_rows);
+    return run_matrix_create(context, &view, index->rows, 0, ret_rows);
 }
 
 /* The rows of A where its index says; what they are in order changes with it. */
@@ -508,7 +459,7 @@ static int spread_a(jit_gemm_context *context, const jit_gemm_problem *p,
     }
     bool *belongs = run_groups_list_rows(&inputs->groups, view->batch, view->rows);
     void *spread = run_index_spread(&inputs->a_index, view, belongs, ordered);
-    int code = create_matrix(context, &own, spread, p->a.alignment, &inputs->spread_a);
+    int code = run_matrix_create(context, &own, spread, p->a.alignment, &inputs->spread_a);
     if (code == CLI_OK) {
         const jit_gemm_status status = jit_gemm_device_upload(
             context, inputs->a.address, ordered, element_view_bytes(view));
@@ -619,15 +570,15 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
                          has_index ? inputs->index.own_rows : rows, columns,
                          is_reference ? columns : ldd, promised, &view);
     if (code == CLI_OK) {
-        code = create_matrix(context, &view, NULL, promised, &results->d);
+        code = run_matrix_create(context, &view, NULL, promised, &results->d);
     }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
         const bool has_bands = p->d.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
         view = quantise_scale_view(
             &p->d.scale, row_batch(inputs),
             has_bands ? run_groups_scale_rows(&inputs->groups, rows) : rows, columns);
-        code = create_matrix(context, &view, NULL, element_size(view.dtype),
-                             &results->d_scale);
+        code = run_matrix_create(context, &view, NULL, element_size(view.dtype),
+                                 &results->d_scale);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         const jit_gemm_operand *operand = &problem->operands[i];
@@ -637,29 +588,21 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         }
         code = view_result(p, operand, inputs, is_reference, &view);
         if (code == CLI_OK) {
-            code = create_matrix(context, &view, NULL, promised, &results->operands[i]);
+            code = run_matrix_create(context, &view, NULL, promised, &results->operands[i]);
         }
     }
     return code;
 }
 
-static jit_gemm_status poison(jit_gemm_context *context, const struct run_matrix *matrix)
-{
-    return matrix->base ? jit_gemm_device_fill(context, matrix->address,
-                                               element_poison_byte(matrix->view.dtype),
-                                               element_view_bytes(&matrix->view))
-                        : JIT_GEMM_OK;
-}
-
 int run_results_poison(jit_gemm_context *context, const struct run_results *results)
 {
-    jit_gemm_status status = poison(context, &results->d);
+    jit_gemm_status status = run_matrix_poison(context, &results->d);
 
     if (status == JIT_GEMM_OK) {
-        status = poison(context, &results->d_scale);
+        status = run_matrix_poison(context, &results->d_scale);
     }
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS && status == JIT_GEMM_OK; i++) {
-        status = poison(context, &results->operands[i]);
+        status = run_matrix_poison(context, &results->operands[i]);
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
 }
@@ -669,7 +612,7 @@ int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
 {
     const int64_t floats = (int64_t)(bytes / sizeof(float));
     const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, floats, floats, floats};
-    int code = run_matrix_create(context, &view, NULL, &results->workspace);
+    int code = run_matrix_create(context, &view, NULL, 0, &results->workspace);
 
     if (code != CLI_OK) {
         return code;
@@ -737,52 +680,6 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
     };
 }
 
-void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix)
-{
-    size_t bytes = element_view_bytes(&matrix->view);
-    void *data = cli_alloc(bytes);
-    jit_gemm_status status =
-        jit_gemm_device_download(context, data, matrix->address, bytes);
-    if (status != JIT_GEMM_OK) {
-        cli_report(status, NULL, false);
-        free(data);
-        return NULL;
-    }
-    return data;
-}
-
-static int check_guard(jit_gemm_context *context, const char *name, jit_gemm_dtype dtype,
-                       uint64_t address, const char *place)
-{
-    unsigned char bytes[GUARD_BYTES];
-    jit_gemm_status status =
-        jit_gemm_device_download(context, bytes, address, sizeof(bytes));
-    if (status != JIT_GEMM_OK) {
-        return cli_report(status, NULL, false);
-    }
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        if (bytes[i] != element_poison_byte(dtype)) {
-            return cli_error(
-                "%s: a byte was written %s the matrix, %zu bytes into the guard", name,
-                place, i);
-        }
-    }
-    return CLI_OK;
-}
-
-static int check_guards_of(jit_gemm_context *context, const char *name,
-                           const struct run_matrix *matrix)
-{
-    if (!matrix->base) {
-        return CLI_OK;
-    }
-    int before = check_guard(context, name, matrix->view.dtype,
-                             matrix->address - GUARD_BYTES, "before");
-    int after = check_guard(context, name, matrix->view.dtype,
-                            matrix->address + element_view_bytes(&matrix->view), "after");
-    return before == CLI_OK ? after : before;
-}
-
 int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                      const struct run_results *results)
 {
@@ -803,12 +700,13 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        code |= check_guards_of(context, rows[i].name, rows[i].matrix);
+        code |= run_matrix_check_guards(context, rows[i].name, rows[i].matrix);
     }
-    code |= check_guards_of(context, "the workspace", &results->workspace);
+    code |= run_matrix_check_guards(context, "the workspace", &results->workspace);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
-        code |= check_guards_of(context, "an input operand", &inputs->operands[i]);
-        code |= check_guards_of(context, "an output operand", &results->operands[i]);
+        code |= run_matrix_check_guards(context, "an input operand", &inputs->operands[i]);
+        code |=
+            run_matrix_check_guards(context, "an output operand", &results->operands[i]);
     }
     return code;
 }

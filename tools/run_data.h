@@ -8,17 +8,7 @@
 #include "cli.h"
 #include "run_groups.h"
 #include "run_index.h"
-#include "verify/elements.h"
-
-/* A matrix on the device between two guards. Zeroed: no matrix. */
-struct run_matrix {
-    struct element_view view;
-    uint64_t base;    /* the allocation: guard, matrix, guard */
-    uint64_t address; /* of the matrix: aligned to 256, or no better than promised */
-    const struct run_groups
-        *groups;        /* of scales of A of one byte, of their rows; or NULL */
-    int64_t scale_rows; /* of scales of one byte: of a batch; in 128x4 without bands */
-};
+#include "run_matrix.h"
 
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
@@ -74,9 +64,9 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
 /* Does the operand hold a value for each element? Matrices do, and for the reference kernel
  * what others reduce, in f32. */
 bool run_holds_elements(const jit_gemm_problem *p, const jit_gemm_operand *operand);
-/* Does the kernel fold what the snippet assigns to it? */
 /* Columns of D in a block, of a kind that has a value for each; else 0. */
 int64_t run_block_columns(jit_gemm_operand_kind kind);
+/* Does the kernel fold what the snippet assigns to it? */
 bool run_reduces(const jit_gemm_operand *operand);
 
 /* Makes poisoned results, packed ones for a reference. */
@@ -96,16 +86,6 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_results *results,
                             jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS]);
 
-/* Makes a matrix with guards around it, poisoned, then filled with `data` (as the view
- * says) unless that is NULL. CLI_OK, or the error was printed; free it in either case. */
-int run_matrix_create(jit_gemm_context *context, const struct element_view *view,
-                      const void *data, struct run_matrix *ret_matrix);
-void run_matrix_free(jit_gemm_context *context, struct run_matrix *matrix);
-/* The matrix's memory, padding included; owned by the caller. NULL after an error. */
-void *run_matrix_download(jit_gemm_context *context, const struct run_matrix *matrix);
-/* Which of the matrix's batches has what belongs to batch index or group `batch`: the only
- * one, where groups are stacked. */
-int64_t run_matrix_batch(const struct run_matrix *matrix, int64_t batch);
 /* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
  * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
  * the scale is none of blocks. */
