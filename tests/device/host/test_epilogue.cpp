@@ -60,7 +60,7 @@ void check_columns_sm90a()
 // The tiles of both chips, of elements of D of type T. Rows and columns of the
 // multiplication.
 template <class T, template <class Output> class Check>
-void check_outputs_sm90a()
+void check_rows_sm90a()
 {
     Check<OutputSm90a<OutputConfig<T, 64, 128, 1, false, 64>>>::run();
     Check<OutputSm90a<OutputConfig<T, 64, 256, 1, false, 64>>>::run();
@@ -71,6 +71,11 @@ void check_outputs_sm90a()
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 64, 256, 1, false, 64>>>>::run();
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 128, 1, false, 64>>>>::run();
     Check<OutputSm90a<PingpongConfig<OutputConfig<T, 128, 192, 1, false, 64>>>>::run();
+}
+template <class T, template <class Output> class Check>
+void check_outputs_sm90a()
+{
+    check_rows_sm90a<T, Check>();
     check_columns_sm90a<T, Check, 128, 16>();
     check_columns_sm90a<T, Check, 128, 32>();
     check_columns_sm90a<T, Check, 128, 64>();
@@ -396,7 +401,7 @@ struct PanelStagingCheck {
 
 TEST(staging, steps_side_by_side_keep_what_is_put_back)
 {
-    check_outputs_sm90a<f32, PanelStagingCheck>();
+    check_rows_sm90a<f32, PanelStagingCheck>(); // a transposed product scales no blocks
     check_rows_sm100a<f32, PanelStagingCheck, 128, 256, 1>();
     check_rows_sm100a<f32, PanelStagingCheck, 64, 192, 1>();
     check_rows_sm100a<f32, PanelStagingCheck, 64, 256, 2>();
