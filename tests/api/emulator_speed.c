@@ -92,17 +92,22 @@ static bool run_device(int32_t device)
 {
     jit_gemm_context_options options = {
         .struct_size = sizeof(options), .device = device, .exact_device = 1};
+    const bool is_blackwell = device == 0;
+    /* Eight CTAs each, whatever would be chosen. */
+    const char *config =
+        is_blackwell ? "mma=128x64 cta_group=1" : "tile=64x128 cluster=1x1";
     jit_gemm_problem problem = {.struct_size = sizeof(problem),
                                 .m = {.size = SIZE},
                                 .n = {.size = SIZE},
                                 .k = {.size = SIZE},
                                 .a = {.dtype = JIT_GEMM_DTYPE_BF16},
                                 .b = {.dtype = JIT_GEMM_DTYPE_BF16}};
+    snprintf(problem.config, sizeof(problem.config), "%s", config);
     jit_gemm_context *context = NULL;
     jit_gemm *gemm = NULL;
     bool good = must("context", jit_gemm_context_create(&options, &context)) &&
                 must("create", jit_gemm_create(context, &problem, &gemm)) &&
-                measure(context, gemm, device == 0 ? "sm_100a" : "sm_90a");
+                measure(context, gemm, is_blackwell ? "sm_100a" : "sm_90a");
     jit_gemm_destroy(&gemm);
     jit_gemm_context_destroy(&context);
     return good;
