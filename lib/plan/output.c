@@ -74,12 +74,18 @@ static bool spreads_blocks(const struct jg_problem *problem)
 
 /* Elements of a block, or of a team's half of it, wait in f32. Beyond them are the second
  * accumulators of the last step, what two teams exchange, or the scratch of reductions. */
+bool jg_is_stored_once(const struct jg_problem *problem,
+                       const struct jg_team_columns *columns)
+{
+    return columns->stored_once && takes_fragments(problem);
+}
+
 int jg_out_stages_choose(const struct jg_problem *problem,
                          const struct jg_team_columns *columns)
 {
     const int block = (int)problem->d.scale.block_k;
     if (!spreads_blocks(problem)) {
-        return JG_VECTOR_OUT_STAGES;
+        return jg_is_stored_once(problem, columns) ? 1 : JG_VECTOR_OUT_STAGES;
     }
     const bool is_half = columns->count < block;
     const bool has_more =

@@ -73,11 +73,16 @@ int jg_output_loads(const struct jg_problem *problem);
 
 /* What a team of warps has of a tile of D. */
 struct jg_team_columns {
-    int count;   /* columns */
-    bool shared; /* does another team have as many of the same rows beside them? */
+    int count;        /* columns */
+    bool shared;      /* does another team have as many of the same rows beside them? */
+    bool stored_once; /* does one store tile hold all that it has? */
 };
 
-/* Output stages where the config leaves them open: as many as there must be. */
+/* Is all that a team has stored at once, with nothing staged? */
+bool jg_is_stored_once(const struct jg_problem *problem,
+                       const struct jg_team_columns *columns);
+/* Output stages where the config leaves them open: as many as there must be, or as can be
+ * in use at a time. */
 int jg_out_stages_choose(const struct jg_problem *problem,
                          const struct jg_team_columns *columns);
 /* Are there the output stages whose memory the epilogue by vectors needs, and are the

@@ -12,8 +12,6 @@ static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 #define MIN_BLOCKS 4
 /* Part of the time that more parts must save: their traffic is not all in the models. */
 #define LEAST_GAIN 0.02
-/* The same of the first parts in a cluster, whose model is an estimate. */
-#define LEAST_CLUSTER_GAIN 0.1
 /* Stages of a part that nobody asked for: with 3 and 4, which larger tiles have beside the
  * sums, an H200 was slower than the model. */
 #define LEAST_CLUSTER_STAGES 6
@@ -76,13 +74,14 @@ bool jg_split_check(struct jg_trial *trial)
 
 enum { BARRIERS_OF_WARP = 3 };
 
-int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps)
+int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in_ring)
 {
     const struct jg_config_layout *layout = &config->layout;
     if (jg_cluster_parts(config) <= 1) {
         return 0;
     }
-    return (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float) +
+    return (in_ring ? 0
+                    : (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float)) +
            (int64_t)warps * BARRIERS_OF_WARP * (int64_t)sizeof(uint64_t);
 }
 
@@ -137,36 +136,31 @@ struct fastest {
     double us; /* 0: none can be */
 };
 
-/* Is the trial in so many parts usable, and faster by `gain` of the time? */
-static bool is_faster(const struct jg_arch *arch, const struct jg_trial *trial,
-                      struct parts parts, double gain, struct fastest *best)
+/* If the trial in so many parts is usable, and faster by `gain` of the time. */
+static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *trial,
+                           struct parts parts, double gain, struct fastest *best)
 {
     struct jg_trial part = *trial;
     complete(arch, &part, parts);
     if (!arch->derive(&part) || !has_room(&part) || !has_place(&part)) {
-        return false;
+        return;
     }
     const double us = part.derived.predicted_us;
-    if (best->us > 0.0 && us >= best->us * (1.0 - gain)) {
-        return false;
+    if (best->us <= 0.0 || us < best->us * (1.0 - gain)) {
+        *best = (struct fastest){parts, us};
     }
-    *best = (struct fastest){parts, us};
-    return true;
 }
 
-/* Goes on with several parts in one order; the first that is taken saves `first_gain`. */
+/* Goes on with several parts in one order. */
 static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
-                      enum jg_split_order order, double first_gain, struct fastest *best)
+                      enum jg_split_order order, struct fastest *best)
 {
-    double gain = first_gain;
     for (int i = 0; i < SPLIT_COUNT; i++) {
         const struct parts parts = {splits[i], order};
         if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
-        if (is_faster(arch, trial, parts, gain, best)) {
-            gain = LEAST_GAIN;
-        }
+        take_if_faster(arch, trial, parts, LEAST_GAIN, best);
     }
 }
 
@@ -186,12 +180,12 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
     const struct parts unsplit = {1, JG_SPLIT_SERIAL};
     const enum jg_split_order named = trial->override->values.launch.split_order;
     struct fastest best = {.parts = unsplit};
-    (void)is_faster(arch, trial, unsplit, 0.0, &best);
+    take_if_faster(arch, trial, unsplit, 0.0, &best);
     if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
-        try_order(arch, trial, named, LEAST_GAIN, &best);
+        try_order(arch, trial, named, &best);
     }
     if (takes_cluster(arch, trial)) {
-        try_order(arch, trial, JG_SPLIT_CLUSTER, LEAST_CLUSTER_GAIN, &best);
+        try_order(arch, trial, JG_SPLIT_CLUSTER, &best);
     }
     return best.parts;
 }

@@ -38,9 +38,9 @@ bool jg_split_check(struct jg_trial *trial);
 /* Blocks of K of the longest part. */
 int64_t jg_split_blocks(const struct jg_trial *trial);
 /* Bytes of shared memory in which the CTAs of a cluster add up their parts of K
- * (jg/epilogue/cluster_sums.cuh), of which `warps` of each hold accumulators; 0 where they
- * do not. */
-int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps);
+ * (jg/epilogue/cluster_sums.cuh), of which `warps` of each hold accumulators, beside the
+ * input ring or, but for the barriers, in it; 0 where they do not. */
+int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in_ring);
 /* What the parts of a tile's sum cost between their main loops and the epilogue: bytes of
  * f32 that a CTA stores, or loads, at a time, and how many times one CTA waits for what
  * another has put into the workspace. */

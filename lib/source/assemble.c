@@ -416,6 +416,9 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
         print_output(derived, out);
     }
     print_number("kOutStages", config->storage.out_stages, out);
+    if (derived->out_bytes > 0) {
+        print_number("kOutBytes", derived->out_bytes, out);
+    }
     print_number("kASwizzleBytes", derived->a_box.row_bytes, out);
     print_number("kASwizzleAtom", derived->a_box.atom, out);
     print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
@@ -429,6 +432,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
         print_flag("kSplitSerial", config->launch.split_order == JG_SPLIT_SERIAL, out);
         print_flag("kSplitInCluster", config->launch.split_order == JG_SPLIT_CLUSTER, out);
+        print_flag("kSumsInRing", derived->sums_in_ring, out);
     }
 }
 

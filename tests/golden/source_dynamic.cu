@@ -32,6 +32,7 @@ struct Config {
     static constexpr jg::u32 kStoreTileRows = 64;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 1;
+    static constexpr jg::u32 kOutBytes = 8192;
     static constexpr jg::u32 kASwizzleBytes = 128;
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;
@@ -44,10 +45,11 @@ struct Config {
     static constexpr jg::u32 kPartialsOffset = 32768;
     static constexpr bool kSplitSerial = false;
     static constexpr bool kSplitInCluster = true;
+    static constexpr bool kSumsInRing = true;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;
-    static constexpr jg::u32 kSmemBytes = 197632;
+    static constexpr jg::u32 kSmemBytes = 164864;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr jg::u32 kTailMaps = 0;

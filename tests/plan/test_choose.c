@@ -527,8 +527,6 @@ Test(choose, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
         {"64x2048x7168 bf16 config=cluster=2x1", false},
         {"16x4096x128 bf16", false},
         {"16x8192x8192 bf16", false},
-        {"32x5120x5120 bf16 config=tile=128x32", false}, /* 40 clusters of 3: more than one
-                                                          * H200 has */
         {"4096x4096x4096 bf16", false},
         {"256x256x256 bf16", false},
         {"8192x8192x65536 bf16", false},
@@ -564,6 +562,37 @@ Test(choose, cluster_of_parts_that_the_device_lacks_is_refused)
                        jg_error_text());
 }
 
+Test(choose, no_more_clusters_are_chosen_than_the_device_holds_at_once)
+{
+    const struct jg_choice choice = choose("32x5120x5120 bf16 config=tile=128x32");
+
+    cr_expect_eq(choice.derived.tiles,
+                 40); /* an H200 does not hold as many clusters of 3 */
+    cr_expect_eq(choice.config.launch.split_k, 2);
+}
+
+Test(choose, what_streams_past_few_rows_of_d_is_8_mib_at_a_time)
+{
+    static const struct {
+        const char *problem;
+        int stages;
+    } rows[] = {
+        {"1x4096x4096 bf16 config=tile=64x32 split_k=2 split_order=cluster", 8},
+        {"16x8192x8192 e4m3 d=bf16 config=tile=128x16 split_k=1", 8},
+        {"16x14336x4096 bf16 config=tile=128x16 split_k=1", 6}, /* no fewer */
+        {"64x2048x4096 bf16 config=tile=64x64 split_k=1", 13},  /* no more fit */
+        {"16x4096x256 bf16 config=tile=64x32 split_k=1", 4},    /* K has no more */
+        {"4096x16x4096 bf16 d_layout=column config=tile=128x16 split_k=1", 12},
+        {"1x4096x4096 bf16 config=tile=64x32 split_k=1 stages=3", 3},
+        {"64x4096x4096 bf16 config=tile=64x128 swap_ab=0 split_k=1", 8}, /* all that fit */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cr_expect_eq(choose(rows[i].problem).config.pipeline.stages, rows[i].stages,
+                     "%s: stages=%d", rows[i].problem,
+                     choose(rows[i].problem).config.pipeline.stages);
+    }
+}
+
 Test(choose, derived_sizes_follow_the_kernels_formulas)
 {
     static const int64_t sizes[] = {1, 17, 64, 129, 333, 1000, 4096};
@@ -579,12 +608,16 @@ Test(choose, derived_sizes_follow_the_kernels_formulas)
             const int64_t stage =
                 (int64_t)(config->layout.tile_m + config->layout.tile_n) * 64 * 2;
             const bool adds_up = config->launch.split_order == JG_SPLIT_CLUSTER;
-            const int64_t sums =
-                adds_up ? config->layout.tile_m * config->layout.tile_n * 4 + 8 * 3 * 8 : 0;
-            const int64_t smem = jg_align_up(sums + config->pipeline.stages * stage +
-                                                 2 * config->storage.out_stages * 8192 +
-                                                 16 * config->pipeline.stages,
-                                             1024);
+            const int64_t tile_bytes = config->layout.tile_m * config->layout.tile_n * 4;
+            const bool in_ring = tile_bytes <= 2 * stage;
+            const int64_t sums = adds_up ? (in_ring ? 0 : tile_bytes) + 8 * 3 * 8 : 0;
+            /* Of both warpgroups: a staging buffer each, or of D what a tile has. */
+            const int64_t out =
+                config->storage.out_stages == 1 ? tile_bytes / 2 : 2 * 2 * 8192;
+            const int64_t smem =
+                jg_align_up(sums + config->pipeline.stages * stage + out +
+                                16 * config->pipeline.stages + 24, /* empty parts */
+                            1024);
 
             cr_expect_eq(derived->threads, 384);
             cr_expect_eq(derived->smem_bytes, smem, "%s", text);

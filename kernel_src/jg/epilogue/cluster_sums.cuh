@@ -49,7 +49,7 @@ class ClusterSums {
 
     static JG_DEVICE void init_barriers(Storage &storage)
     {
-        static_assert(sizeof(storage.sums) == kVectors * kVectorBytes,
+        static_assert(Storage::kSumsBytes == kVectors * kVectorBytes,
                       "accumulators of a tile");
         for (u32 i = 0; i < kWarps; ++i) {
             ptx::mbarrier_init(&storage.stored[i], kParts);
@@ -58,12 +58,13 @@ class ClusterSums {
         }
     }
 
-    // `team`: this warp's; `warp`: its number among those that hold accumulators.
-    template <class ShapeT>
-    JG_DEVICE ClusterSums(Storage &storage, const ShapeT &shape, const WorkTile &tile,
-                          u32 team, u32 warp)
+    // `ring`: the input tiles, which all warps of the CTA have used; `team`: this warp's;
+    // `warp`: its number among those that hold accumulators.
+    template <class Ring, class ShapeT>
+    JG_DEVICE ClusterSums(Storage &storage, Ring &ring, const ShapeT &shape,
+                          const WorkTile &tile, u32 team, u32 warp)
         : storage_(storage), part_(tile.split), warp_(warp), extent_(shape, tile, team),
-          own_(ptx::shared_address(storage.sums) +
+          own_(ptx::shared_address(storage.sums.place(ring)) +
                (warp * 32 + threadIdx.x % 32) * (4 * sizeof(f32)))
     {
         static_assert(kParts <= 32, "a lane arrives in each CTA");

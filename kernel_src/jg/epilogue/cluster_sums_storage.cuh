@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: MIT
 // ClusterSumsStorage: the shared memory of ClusterSums (cluster_sums.cuh); nothing where
-// the CTAs of a cluster do not share a tile's K.
+// the CTAs of a cluster do not share a tile's K. The sums are in it, or in the input ring,
+// which nobody needs any more when they are stored.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 
 namespace jg {
 
+template <u32 kBytes, bool kInRing>
+struct ClusterSumsMemory {
+    alignas(16) u8 bytes[kBytes];
+
+    template <class Ring>
+    JG_DEVICE u8 *place(Ring &)
+    {
+        return bytes;
+    }
+};
+template <u32 kBytes>
+struct ClusterSumsMemory<kBytes, true> {
+    template <class Ring>
+    JG_DEVICE u8 *place(Ring &ring)
+    {
+        static_assert(sizeof(ring) >= kBytes, "the ring holds a tile's sums");
+        return reinterpret_cast<u8 *>(&ring);
+    }
+};
+
 // Of a CTA with kWarps warps that hold accumulators.
 template <class Config, u32 kWarps, u32 kParts = ClusterParts<Config>::kCount>
 struct ClusterSumsStorage {
-    alignas(16) u8 sums[Config::kBlockM * Config::kBlockN * sizeof(f32)];
+    static constexpr u32 kSumsBytes = Config::kBlockM * Config::kBlockN * sizeof(f32);
+
+    ClusterSumsMemory<kSumsBytes, Config::kSumsInRing> sums;
     u64 stored[kWarps], added[kWarps], read[kWarps];
 };
 template <class Config, u32 kWarps>

@@ -32,6 +32,7 @@ struct KernelContext {
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
     static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
+    static constexpr u32 kSumsBarrier = 10;
     static constexpr bool kScales = promotes_block_scales<Config>();
     static constexpr bool kClearsRest = clears_rest<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
@@ -297,10 +298,14 @@ struct KernelContext {
         if constexpr (kClusterParts > 1) {
             static_assert(Config::kScheduler == SchedulerKind::kSingle,
                           "a CTA adds up once");
-            const ClusterSumsT parts(smem.sums, Output::shape(shape), Output::tile(item),
-                                     roles.consumer(), roles.math_warp());
+            const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
+                                     Output::tile(item), roles.consumer(),
+                                     roles.math_warp());
             ptx::cluster_wait(); // the others' barriers are ready too
             Mma::hold(sums);     // their bits are read behind the wait for the tensor core
+            if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
+                ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
+            }
             return parts.add_up(sums);
         } else {
             const Partials partials(params, Output::shape(shape), Output::tile(item),

@@ -26,7 +26,7 @@ struct alignas(1024) Smem {
                               : Tiles::B::kBlockBytes;
 
     Tiles input[Config::kStages];
-    u8 out[Roles::kConsumers][Config::kOutStages][8192];
+    u8 out[Roles::kConsumers][Config::kOutStages][Config::kOutBytes];
     EpilogueLoadBoxes<Config::kEpilogueLoadStages, kEpilogueLoadBytes> epilogue_loads;
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hopper: what is tried, and how the rest of a config is filled in. */
+#include "base/math.h"
 #include "plan/raster.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
@@ -55,6 +56,37 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
     return true;
 }
 
+/*
+ * Where D has few rows, the rest of the problem streams from memory once, as the product's
+ * A. An H200 was fastest with 8 MiB of it on their way, and slower with more: 16 stages of
+ * a 64x32 tile took 8 percent longer than 8 in 128 CTAs. Fewer than 6 stages were too short
+ * however many CTAs there are (bench/results/README.md).
+ */
+enum { LEAST_STREAMED_STAGES = 6 };
+
+static int count_streamed_stages(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int64_t tiles = jg_ceil_div(trial->product.m.size, config->layout.tile_m) *
+                          jg_ceil_div(trial->product.n.size, config->layout.tile_n) *
+                          jg_max(trial->problem->batch.size, 1);
+    const int64_t ctas =
+        jg_min(trial->facts->sm_count, tiles * jg_max(config->launch.split_k, 1));
+    const int64_t stage_bytes = (int64_t)config->layout.tile_m * JG_ROW_BYTES;
+    return (int)jg_max(LEAST_STREAMED_STAGES,
+                       jg_ceil_div(JG_SM90A_STREAMED_BYTES, jg_max(ctas, 1) * stage_bytes));
+}
+
+static int choose_stages(const struct jg_trial *trial)
+{
+    const struct jg_smem smem = jg_sm90a_smem(trial);
+    const struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
+    const int fitting = jg_stages_choose(trial, &smem, &limits);
+    return trial->product.d_is_transpose
+               ? (int)jg_min(fitting, count_streamed_stages(trial))
+               : fitting;
+}
+
 void jg_sm90a_complete(struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
@@ -69,10 +101,7 @@ void jg_sm90a_complete(struct jg_trial *trial)
         jg_cluster_parts(config) > 1 ? JG_SCHEDULER_SINGLE : JG_SCHEDULER_STATIC;
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
-    const struct jg_smem smem = jg_sm90a_smem(trial);
-    const struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
-    config->pipeline.stages = override->has_stages
-                                  ? override->values.pipeline.stages
-                                  : jg_stages_choose(trial, &smem, &limits);
+    config->pipeline.stages =
+        override->has_stages ? override->values.pipeline.stages : choose_stages(trial);
     jg_raster_choose(trial);
 }

@@ -177,6 +177,21 @@ static double mma_slowness_of(const struct jg_trial *trial)
     return CLOCK_HZ / FIRST_CLOCK_HZ * (1.0 - slowed) + slowed;
 }
 
+/* Clocks of a block of K that a ring gives time for until it has come. Memory that has all
+ * on its way that it can use is waited for at its rate, not for its latency. */
+static double count_ring_clk(const struct jg_trial *trial)
+{
+    const int stages = trial->config.pipeline.stages;
+    const double streamed_bytes = (double)trial->derived.busy_ctas * stages *
+                                  trial->config.layout.tile_m * (double)JG_ROW_BYTES;
+    const double latency_clk = LOAD_LATENCY_CLK +
+                               MEMORY_LATENCY_CLK * memory_part_of(trial) +
+                               (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
+    const bool is_full =
+        trial->product.d_is_transpose && streamed_bytes >= (double)JG_SM90A_STREAMED_BYTES;
+    return is_full ? 0.0 : latency_clk / stages;
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -185,10 +200,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double row_bytes = JG_ROW_BYTES;
     const double block_clk = jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial),
                                         count_drawn_bytes(trial) / l2_rate_of(trial));
-    const double latency_clk = LOAD_LATENCY_CLK +
-                               MEMORY_LATENCY_CLK * memory_part_of(trial) +
-                               (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
-    const double ring_clk = latency_clk / trial->config.pipeline.stages;
+    const double ring_clk = count_ring_clk(trial);
     return jg_larger(jg_larger(jg_larger(block_clk, ring_clk), count_turn_clk(trial)),
                      jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes));
 }

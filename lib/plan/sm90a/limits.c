@@ -83,8 +83,12 @@ static int columns_of_d(const struct jg_trial *trial)
 
 struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
 {
-    return (struct jg_team_columns){.count = columns_of_d(trial),
-                                    .shared = halves_columns(trial)};
+    const int count = columns_of_d(trial);
+    return (struct jg_team_columns){
+        .count = count,
+        .shared = halves_columns(trial),
+        .stored_once = trial->product.d_is_transpose &&
+                       count <= jg_transposed_store_rows(trial->problem, count)};
 }
 
 /* Of the ring that brings C and matrix operands to warpgroups that take tiles in turn: in
@@ -98,20 +102,43 @@ static int count_load_stages(const struct jg_trial *trial)
                : 0;
 }
 
+/* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds
+ * them, and if nothing comes through it behind the last block of K. */
+static bool has_sums_in_ring(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
+    const int64_t sums_bytes =
+        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
+    return jg_cluster_parts(config) > 1 && jg_output_loads(trial->problem) == 0 &&
+           sums_bytes <= MIN_STAGES * rows * JG_ROW_BYTES;
+}
+
+/* Of D that a warpgroup has in shared memory at a time: what its store tiles take, or a
+ * staging buffer. */
+static int out_bytes(const struct jg_trial *trial)
+{
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    return jg_is_stored_once(trial->problem, &columns)
+               ? (int)jg_bytes_of(trial->product.d.dtype,
+                                  (int64_t)TEAM_LANES * columns.count)
+               : OUTPUT_ROWS * JG_ROW_BYTES;
+}
+
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
-    return (struct jg_smem){.stage_blocks = 1,
-                            .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
-                            .other_bytes =
-                                (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages *
-                                    OUTPUT_ROWS * JG_ROW_BYTES +
-                                (int64_t)count_load_stages(trial) *
-                                    (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
-                                jg_scale_ring_of(&trial->product, config).bytes +
-                                jg_cluster_sums_bytes(config, MATH_WARPS) +
-                                jg_groups_smem_bytes(trial->problem)};
+    return (struct jg_smem){
+        .stage_blocks = 1,
+        .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .other_bytes =
+            (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages * out_bytes(trial) +
+            (int64_t)count_load_stages(trial) *
+                (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
+            jg_scale_ring_of(&trial->product, config).bytes +
+            jg_cluster_sums_bytes(config, MATH_WARPS, has_sums_in_ring(trial)) +
+            jg_groups_smem_bytes(trial->problem)};
 }
 
 /* Rows of a CTA's tile of B that its stages are loaded with: no more than the problem has,
@@ -500,6 +527,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
                                          .max_registers = MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.out_bytes = out_bytes(trial);
+    trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

@@ -10,6 +10,10 @@
 
 #include "plan/smem.h"
 
+/* Of the product's A, that all CTAs have on its way where it streams through few columns.
+ */
+enum { JG_SM90A_STREAMED_BYTES = 8 << 20 };
+
 enum {
     JG_SM90A_CONSUMERS = 2,
     JG_SM90A_TILES = 6,
