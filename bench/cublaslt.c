@@ -346,6 +346,12 @@ static int describe_product(struct cublaslt_plan *plan, const struct cublaslt_pr
                       "CUBLASLT_MATMUL_DESC_TRANSB", error) != 0) {
         return -1;
     }
+    const int8_t fast = p->sums_fast ? 1 : 0;
+    if (p->sums_fast &&
+        set_attribute(plan, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast),
+                      "CUBLASLT_MATMUL_DESC_FAST_ACCUM", error) != 0) {
+        return -1;
+    }
     if (p->bias_type != JIT_GEMM_DTYPE_NONE && set_gelu_bias(plan, p, error) != 0) {
         return -1;
     }

@@ -9,6 +9,7 @@
 #ifndef BENCH_CUBLASLT_H
 #define BENCH_CUBLASLT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench_util.h"
@@ -41,6 +42,7 @@ struct cublaslt_product {
     uint64_t bias_example;    /* an address with the alignment of all biases */
     enum cublaslt_scale_mode a_scale_mode, b_scale_mode;
     uint64_t a_scale_example, b_scale_example; /* 0: no scale */
+    bool sums_fast; /* of 8-bit floats: without promotion to f32 on the way */
 };
 
 /* Addresses of one launch. */

@@ -75,6 +75,7 @@ static struct cublaslt_product describe_product(const struct match *match)
                                      .a_type = s->a_type,
                                      .b_type = s->b_type,
                                      .c_type = s->c_type,
+                                     .sums_fast = s->sums_fast,
                                      .d_type = s->d_type,
                                      .a_layout = s->a_layout,
                                      .b_layout = s->b_layout,

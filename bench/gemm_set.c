@@ -64,6 +64,7 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .k = problem->k.size,
         .batch = problem->batch.size > 0 ? problem->batch.size : 1,
         .a_type = problem->a.dtype,
+        .sums_fast = problem->accumulate == JIT_GEMM_ACCUMULATE_FAST,
         .b_type =
             problem->b.dtype != JIT_GEMM_DTYPE_NONE ? problem->b.dtype : problem->a.dtype,
         .c_type = problem->c.dtype,

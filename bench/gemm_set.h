@@ -3,6 +3,7 @@
 #ifndef BENCH_GEMM_SET_H
 #define BENCH_GEMM_SET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench_util.h"
@@ -18,6 +19,7 @@ struct gemm_shape {
     int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
     uint32_t output_alignment; /* bytes: of C, D and matrix operands */
     jit_gemm_scale a_scale, b_scale, d_scale;
+    bool sums_fast; /* of 8-bit floats: accumulate=fast */
 };
 
 /* Where one operand of the epilogue lies inside a set. */

@@ -55,6 +55,7 @@ static const char problem_format[] =
     "                            acc0 and acc1; interleaved\n"
     "  invariant=m               a row's bits depend on nothing of other rows, nor on M, its\n"
     "                            place, the batch and the config; none\n"
+    "  accumulate=fast           sums of 8-bit floats stay in the tensor core; exact\n"
     "  max_registers=N           fail if a thread has more at launch; any\n"
     "  local_memory=none         fail if a thread has some, as spills need it; any\n"
     "  epilogue=NAME             one of `jit-gemm epilogue list`, or names the one of\n"

@@ -22,6 +22,7 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.c.alignment = ret_reference->problem.d.alignment = 0;
     ret_reference->problem.register_limit = 0;
     ret_reference->problem.no_local_memory = 0;
+    ret_reference->problem.accumulate = JIT_GEMM_ACCUMULATE_EXACT;
     ret_reference->problem.invariant = JIT_GEMM_INVARIANT_NONE; /* it sums in f64 */
     ret_reference->problem.d.scale = (jit_gemm_scale){0};       /* the host scales */
     ret_reference->problem.d_rows = JIT_GEMM_ROWS_IN_ORDER; /* ... and undoes an index */
@@ -239,7 +240,9 @@ static int find_sums(const struct run_launch *launch, const jit_gemm_problem *p,
     } else if (bits >= 23) {
         *ret_sums = COMPARE_SUMS_F32;
     } else if (bits == 13) {
-        *ret_sums = COMPARE_SUMS_13_BITS;
+        *ret_sums = launch->info.accumulate == JIT_GEMM_ACCUMULATE_FAST
+                        ? COMPARE_SUMS_13_BITS_OF_K
+                        : COMPARE_SUMS_13_BITS;
     } else {
         return cli_error("--verify knows no bound for sums of %u fraction bits", bits);
     }

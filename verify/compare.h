@@ -7,7 +7,8 @@
 
 /* How the kernel adds up. */
 enum compare_sums {
-    COMPARE_SUMS_F32,     /* in f32, truncated */
+    COMPARE_SUMS_F32,          /* in f32, truncated */
+    COMPARE_SUMS_13_BITS_OF_K, /* with 13 fraction bits over all of K */
     COMPARE_SUMS_13_BITS, /* with 13 fraction bits over 128 of K, and those sums in f32 */
     COMPARE_SUMS_INTEGER, /* exactly, and the epilogue in f32 */
     COMPARE_SUMS_KEPT     /* exactly, and D is the sum */

@@ -154,10 +154,14 @@ typedef struct jit_gemm_info {
     uint32_t launches; /**< Kernels that a run launches: 1, or 2 where scales are packed
                           first (docs/scales.md), or A or B may have to be copied. A run
                           whose A and B TMA takes copies nothing and launches 1. */
-    jit_gemm_invariance invariant; /**< What the bits of D do not depend on, as the problem
-                                      asks: with ::JIT_GEMM_INVARIANT_NONE K may be split
-                                      by M, and products and sums are fused where the
-                                      compiler likes to. */
+    jit_gemm_invariance invariant;  /**< What the bits of D do not depend on, as the problem
+                                       asks: with ::JIT_GEMM_INVARIANT_NONE K may be split
+                                       by M, and products and sums are fused where the
+                                       compiler likes to. */
+    jit_gemm_accumulate accumulate; /**< How sums of 8-bit floats are made, where
+                                       `sum_fraction_bits` is 13: with
+                                       ::JIT_GEMM_ACCUMULATE_EXACT of 128 of K each, added
+                                       up in f32, else of all K. Zero for all else. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

@@ -97,6 +97,7 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
     info->sum_fraction_bits = (uint32_t)choice->derived.sum_fraction_bits;
     info->launches = jg_count_launches(&choice->config, &choice->product);
     info->invariant = problem->invariant;
+    info->accumulate = choice->derived.accumulate;
     return status;
 }
 

@@ -365,6 +365,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .sum_fraction_bits = (uint32_t)kernel->choice.derived.sum_fraction_bits,
         .launches = jg_count_launches(&kernel->choice.config, product),
         .invariant = kernel->problem.invariant,
+        .accumulate = kernel->choice.derived.accumulate,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

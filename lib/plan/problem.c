@@ -361,6 +361,27 @@ jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const c
                    (long long)columns, jg_dtype_name(problem->d.dtype));
 }
 
+/* Other types have accumulators of 32 bits; scales of blocks multiply sums of one block. */
+static jit_gemm_status check_accumulate(const jit_gemm_problem *problem)
+{
+    if (problem->accumulate == JIT_GEMM_ACCUMULATE_EXACT) {
+        return JIT_GEMM_OK;
+    }
+    if (!jg_dtype_is_fp8(problem->a.dtype)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.accumulate",
+                       "leave accumulate=fast out: there is nothing to save",
+                       "only sums of e4m3 and e5m2 can be made faster, A is %s",
+                       jg_dtype_name(problem->a.dtype));
+    }
+    if (problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
+        problem->b.scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.accumulate",
+                       "leave accumulate=fast out, or the scales of blocks",
+                       "sums of blocks with scales are added up one by one");
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_find_fn find,
                                      void *find_user, struct jg_problem *ret_problem)
 {
@@ -383,6 +404,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(check_reduced_blocks(&checked, problem.epilogue));
     JG_TRY(jg_groups_check_kernel(&checked, problem.epilogue));
     JG_TRY(jg_rows_check_kernel(&checked));
+    JG_TRY(check_accumulate(&checked));
     JG_TRY(jg_invariance_check_kernel(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
@@ -402,6 +424,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.d_rows = checked.d_rows;
     problem.a_rows = checked.a_rows;
     problem.invariant = checked.invariant;
+    problem.accumulate = checked.accumulate;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -525,7 +548,8 @@ enum {
     TAG_PAIR,
     TAG_GROUPS,
     TAG_ROWS,
-    TAG_INVARIANT
+    TAG_INVARIANT,
+    TAG_ACCUMULATE
 };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
@@ -576,4 +600,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->a_rows);
     jg_bytes_u32(out, TAG_INVARIANT);
     jg_bytes_u32(out, (uint32_t)problem->invariant);
+    jg_bytes_u32(out, TAG_ACCUMULATE);
+    jg_bytes_u32(out, (uint32_t)problem->accumulate);
 }

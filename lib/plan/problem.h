@@ -26,6 +26,7 @@ struct jg_problem {
     jit_gemm_group_rest group_rest;     /* of rows of no group */
     jit_gemm_rows d_rows, a_rows;
     jit_gemm_invariance invariant; /* what D's bits do not depend on */
+    jit_gemm_accumulate accumulate;
     struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 

@@ -157,6 +157,17 @@ static jit_gemm_status check_c(const jit_gemm_problem *problem)
     return jg_scale_check_kernel('c', &c->scale);
 }
 
+static jit_gemm_status check_accumulate(const jit_gemm_problem *problem)
+{
+    if (problem->accumulate != JIT_GEMM_ACCUMULATE_EXACT &&
+        problem->accumulate != JIT_GEMM_ACCUMULATE_FAST) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.accumulate",
+                       "give JIT_GEMM_ACCUMULATE_EXACT or JIT_GEMM_ACCUMULATE_FAST",
+                       "must be 0 or 1, is %d", (int)problem->accumulate);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_pair(const jit_gemm_problem *problem)
 {
     if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED &&
@@ -267,6 +278,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     }
     JG_TRY(check_c(problem));
     JG_TRY(check_pair(problem));
+    JG_TRY(check_accumulate(problem));
     JG_TRY(jg_groups_check_fields(problem));
     JG_TRY(jg_rows_check_fields(problem));
     JG_TRY(jg_invariance_check_fields(problem));

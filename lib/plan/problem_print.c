@@ -18,6 +18,8 @@ const char jg_mn_major_letters[] = {[JG_MATRIX_A] = 't', [JG_MATRIX_B] = 'n'};
 const char jg_size_units[] = "kmg";
 const char *const jg_pair_names[] = {
     [JIT_GEMM_PAIR_INTERLEAVED] = "interleaved", [JIT_GEMM_PAIR_HALVES] = "halves"};
+const char *const jg_accumulate_names[] = {
+    [JIT_GEMM_ACCUMULATE_EXACT] = "exact", [JIT_GEMM_ACCUMULATE_FAST] = "fast"};
 
 size_t jg_trim_end(const char *text, size_t size)
 {
@@ -175,6 +177,9 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     if (problem->invariant != JIT_GEMM_INVARIANT_NONE) {
         jg_str_printf(out, " invariant=%s", jg_invariance_name(problem->invariant));
     }
+    if (problem->accumulate != JIT_GEMM_ACCUMULATE_EXACT) {
+        jg_str_printf(out, " accumulate=%s", jg_accumulate_names[problem->accumulate]);
+    }
     if (problem->register_limit > 0) {
         jg_str_printf(out, " max_registers=%u", problem->register_limit);
     }
@@ -228,6 +233,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.d_rows = problem->d_rows;
     plain.a_rows = problem->a_rows;
     plain.invariant = problem->invariant;
+    plain.accumulate = problem->accumulate;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

@@ -324,6 +324,19 @@ static jit_gemm_status read_invariant(struct problem_reader *reader,
                : refuse_unknown(key, "invariance", word);
 }
 
+static jit_gemm_status read_accumulate(struct problem_reader *reader,
+                                       const struct problem_key *key,
+                                       const struct jg_word *word)
+{
+    for (int i = JIT_GEMM_ACCUMULATE_EXACT; i <= JIT_GEMM_ACCUMULATE_FAST; i++) {
+        if (jg_word_is(word->value, word->value_size, jg_accumulate_names[i])) {
+            reader->problem.accumulate = (jit_gemm_accumulate)i;
+            return JIT_GEMM_OK;
+        }
+    }
+    return refuse_unknown(key, "accumulation", word);
+}
+
 static jit_gemm_status read_group_by(struct problem_reader *reader,
                                      const struct problem_key *key,
                                      const struct jg_word *word)
@@ -384,6 +397,7 @@ static const struct problem_key keys[] = {
     {"output_align", "problem.d.alignment", read_alignment, JG_MATRIX_D, ALIGNMENT_HINT},
     {"pair", "problem.pair", read_pair, 0, "give interleaved or halves"},
     {"invariant", "problem.invariant", read_invariant, 0, "give none or m"},
+    {"accumulate", "problem.accumulate", read_accumulate, 0, "give exact or fast"},
     {"max_registers", "problem.register_limit", read_registers, 0,
      "give the most registers of a thread, such as max_registers=168"},
     {"local_memory", "problem.no_local_memory", read_local_memory, 0, "give any or none"},

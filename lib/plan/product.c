@@ -67,6 +67,7 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
                                .has_neighbours = jg_problem_has_neighbours(problem),
                                .group_by = problem->group_by,
                                .group_rest = problem->group_rest,
+                               .accumulate = problem->accumulate,
                                .a_rows = problem->a_rows};
 }
 

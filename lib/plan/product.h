@@ -23,6 +23,7 @@ struct jg_product {
                                    of the batch are those of typical groups and how many
                                    these are */
     jit_gemm_group_rest group_rest;
+    jit_gemm_accumulate accumulate;
     jit_gemm_rows a_rows; /* of the problem's A, which may be the product's B */
 };
 

@@ -416,6 +416,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
         print_output(derived, out);
     }
     print_number("kOutStages", config->storage.out_stages, out);
+    print_flag("kPromotesSums", derived->promotes_sums, out);
     if (derived->out_bytes > 0) {
         print_number("kOutBytes", derived->out_bytes, out);
     }

@@ -24,6 +24,7 @@ struct Config {
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
     static constexpr jg::u32 kOutStages = 0;
+    static constexpr bool kPromotesSums = false;
     static constexpr jg::u32 kASwizzleBytes = 0;
     static constexpr jg::u32 kASwizzleAtom = 0;
     static constexpr jg::u32 kBSwizzleBytes = 0;

@@ -35,6 +35,7 @@ struct Config {
     static constexpr jg::u32 kStoreTileRows = 64;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 2;
+    static constexpr bool kPromotesSums = false;
     static constexpr jg::u32 kASwizzleBytes = 128;
     static constexpr jg::u32 kASwizzleAtom = 16;
     static constexpr jg::u32 kBSwizzleBytes = 128;

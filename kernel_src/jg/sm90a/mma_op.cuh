@@ -26,8 +26,9 @@ class MmaOp {
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
-    // registers.
-    static constexpr bool kPromotes = kBits<A> == 8 && !sums_integers<A>();
+    // registers, unless the problem is content with what they keep.
+    static constexpr bool kPromotes = Config::kPromotesSums;
+    static_assert(!kPromotes || (kBits<A> == 8 && !sums_integers<A>()), "of 8-bit floats");
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
 

@@ -454,7 +454,7 @@ static bool check_stages(struct jg_trial *trial)
 
 static int count_fraction_bits(const struct jg_trial *trial)
 {
-    return jg_sm90a_promotes(&trial->product)
+    return jg_dtype_is_fp8(trial->product.a.dtype)
                ? JG_SM90A_FP8_FRACTION_BITS
                : jg_dtype_sum_fraction_bits(trial->product.a.dtype);
 }
@@ -527,6 +527,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
                                          .max_registers = MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.accumulate = trial->product.accumulate;
+    trial->derived.promotes_sums = jg_sm90a_promotes(&trial->product);
     trial->derived.out_bytes = out_bytes(trial);
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.output = choose_output(trial);

@@ -44,10 +44,11 @@ struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial);
 enum { JG_SM90A_FP8_FRACTION_BITS = 13 };
 
 /* Do accumulators leave the tensor core after each stage? Those of 8-bit floats lose too
- * much there (jg/sm90a/mma_op.cuh). */
+ * much there (jg/sm90a/mma_op.cuh), unless the problem says that they may. */
 static inline bool jg_sm90a_promotes(const struct jg_product *product)
 {
-    return jg_dtype_is_fp8(product->a.dtype);
+    return jg_dtype_is_fp8(product->a.dtype) &&
+           product->accumulate == JIT_GEMM_ACCUMULATE_EXACT;
 }
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
