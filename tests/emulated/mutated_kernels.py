@@ -20,6 +20,7 @@ NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the C
 CONVERGES = "lanes only converge there, before an instruction that all of them execute"
 LOADED_BY_ALL = "a load of tensor memory is of the warp as a whole, and so is the wait for it"
 
+OWN_BUFFER = "the CTA has one tile, and a buffer for each of its store tiles: nothing was stored from one before"
 ENDS = ("reads of a CTA's memory come before its end, which is no access: out of order they are no race, and "
         "the emulator makes them in order")
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
@@ -165,7 +166,8 @@ KERNELS = {
         "of": "wgmma.mma_async",
         "sms": 6,
         "only": "parts", "harmless": {("parts: release made relaxed", 0): ENDS,
-                                      ("parts: drop bar.warp.sync", 2): ENDS},
+                                      ("parts: drop bar.warp.sync", 2): ENDS,
+                                      ("parts: drop bar.sync", 2): OWN_BUFFER},
         "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x128 stages=3 split_k=3 split_order=cluster"],
     },

@@ -201,6 +201,7 @@ RULES = {
     "parts: release made relaxed": rewrite(r"mbarrier\.arrive\.release\.cluster[\w.:]*", relaxed),
     "parts: drop the cluster barrier": drop(r"barrier\.cluster\.(?:arrive|wait)[\w.]*"),
     "parts: drop bar.warp.sync": drop(r"bar\.warp\.sync"),
+    "parts: drop bar.sync": drop(r"(?:bar\.sync|barrier\.sync)[\w.]*"),
     "parts: drop a store of a vector": drop(r"st\.shared\.v4\.u32"),
     "parts: drop a load of a vector": drop(r"ld\.shared::cluster\.v4\.f32"),
     "parts: all have the first": rewrite(r"mov\.u32", first_rank),
