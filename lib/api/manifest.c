@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/manifest.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/context.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/lines.h"
 #include "plan/operand_text.h"
 #include "plan/text.h"
 
@@ -61,85 +59,18 @@ void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
     jg_record_print(record, out);
 }
 
-static jit_gemm_status fail_write(const char *path, const char *verb)
-{
-    const int code = errno;
-    return jg_fail_system(JIT_GEMM_ERR_IO, "path",
-                          "name a file in a folder that can be written",
-                          "'%s' cannot be %s: %s", path, verb, strerror(code));
-}
-
-static bool write_whole(int file, const struct jg_str *text)
-{
-    size_t written = 0;
-    while (written < text->size) {
-        const ssize_t count = write(file, text->data + written, text->size - written);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count == 0) {
-            errno = ENOSPC;
-        }
-        if (count <= 0) {
-            return false;
-        }
-        written += (size_t)count;
-    }
-    return fsync(file) == 0;
-}
-
-/* A reader sees the old file or the whole new one. */
-static jit_gemm_status replace_file(const char *path, const struct jg_str *text)
-{
-    static atomic_uint number; /* two threads may write the same path */
-    JG_TRY(jg_str_status(text));
-    struct jg_str temporary = {0};
-    jg_str_printf(&temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
-                  atomic_fetch_add(&number, 1));
-    JG_TRY(jg_str_status(&temporary));
-    jit_gemm_status status = JIT_GEMM_OK;
-    const int file =
-        open(temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file < 0) {
-        status = fail_write(temporary.data, "created");
-        jg_str_free(&temporary);
-        return status;
-    }
-    if (!write_whole(file, text)) {
-        status = fail_write(temporary.data, "written");
-        close(file);
-    } else if (close(file) != 0) {
-        status = fail_write(temporary.data, "written");
-    } else if (rename(temporary.data, path) != 0) {
-        status = fail_write(path, "replaced");
-    }
-    if (status != JIT_GEMM_OK) {
-        (void)unlink(temporary.data);
-    }
-    jg_str_free(&temporary);
-    return status;
-}
-
 jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context, const char *path)
 {
     JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(path, "path"));
     struct jg_str text = {0};
     jg_manifest_print(context->asked, context->epilogues, &text);
-    const jit_gemm_status status = replace_file(path, &text);
+    const jit_gemm_status status = jg_file_replace(path, &text);
     jg_str_free(&text);
     return status;
 }
 
 /* ---------------------------------------------------------------------------- reading */
-
-struct reader {
-    const char *text;
-    size_t size, offset;
-    size_t line; /* of the line that was read last, from 1 */
-    const char *start;
-    size_t length; /* of that line, without its end */
-};
 
 /* An epilogue on its way in: the public struct, and what it points to. */
 struct epilogue_draft {
@@ -153,7 +84,7 @@ struct epilogue_draft {
     struct jg_str code;
 };
 
-static jit_gemm_status fail_at_line(const struct reader *reader, jit_gemm_status status,
+static jit_gemm_status fail_at_line(const struct jg_lines *reader, jit_gemm_status status,
                                     const char *hint, const char *text)
 {
     char where[48];
@@ -162,60 +93,14 @@ static jit_gemm_status fail_at_line(const struct reader *reader, jit_gemm_status
 }
 
 /* Puts the line before an error that a lower floor reported. */
-static jit_gemm_status forward_at_line(const struct reader *reader, jit_gemm_status status)
+static jit_gemm_status forward_at_line(const struct jg_lines *reader,
+                                       jit_gemm_status status)
 {
     if (status == JIT_GEMM_OK || status == JIT_GEMM_ERR_COMPILE ||
         status == JIT_GEMM_ERR_NO_MEMORY) {
         return status;
     }
     return fail_at_line(reader, status, "", jg_error_text());
-}
-
-static bool next_line(struct reader *reader)
-{
-    if (reader->offset >= reader->size) {
-        return false;
-    }
-    const char *start = reader->text + reader->offset;
-    const size_t left = reader->size - reader->offset;
-    const char *end = memchr(start, '\n', left);
-    reader->start = start;
-    reader->length = end != NULL ? (size_t)(end - start) : left;
-    reader->offset += end != NULL ? reader->length + 1 : left;
-    reader->line++;
-    if (reader->length > 0 && start[reader->length - 1] == '\r') {
-        reader->length--;
-    }
-    return true;
-}
-
-/* Does the line begin with this word? Then its rest is given. */
-static bool take_keyword(const struct reader *reader, const char *keyword,
-                         const char **ret_rest, size_t *ret_size)
-{
-    const size_t size = strlen(keyword);
-    if (reader->length <= size || memcmp(reader->start, keyword, size) != 0 ||
-        reader->start[size] != ' ') {
-        return false;
-    }
-    *ret_rest = reader->start + size + 1;
-    *ret_size = reader->length - size - 1;
-    return true;
-}
-
-/* The next piece of a line up to a space; empty at its end. */
-static size_t take_piece(const char **rest, size_t *size, const char **ret_piece)
-{
-    const char *start = *rest;
-    size_t length = 0;
-    while (length < *size && start[length] != ' ') {
-        length++;
-    }
-    const size_t used = length < *size ? length + 1 : length;
-    *rest += used;
-    *size -= used;
-    *ret_piece = start;
-    return length;
 }
 
 static bool copy_piece(char *target, const char *piece, size_t size)
@@ -228,7 +113,7 @@ static bool copy_piece(char *target, const char *piece, size_t size)
     return true;
 }
 
-static jit_gemm_status read_operand(const struct reader *reader, const char *rest,
+static jit_gemm_status read_operand(const struct jg_lines *reader, const char *rest,
                                     size_t size, struct epilogue_draft *draft)
 {
     const uint32_t index = draft->epilogue.operand_count;
@@ -243,31 +128,20 @@ static jit_gemm_status read_operand(const struct reader *reader, const char *res
     return JIT_GEMM_OK;
 }
 
-static bool is_line(const struct reader *reader, const char *text)
-{
-    return jg_word_is(reader->start, reader->length, text);
-}
-
-/* Empty, or a comment? */
-static bool is_skipped(const struct reader *reader)
-{
-    return reader->length == 0 || reader->start[0] == '#';
-}
-
 /* The source line, the bytes after it, and the line "end". */
-static jit_gemm_status read_source(struct reader *reader, const char *rest, size_t size,
+static jit_gemm_status read_source(struct jg_lines *reader, const char *rest, size_t size,
                                    struct epilogue_draft *draft)
 {
     static const char hint[] = "write: source BYTES FIRST_LINE SOURCE_NAME";
     int64_t bytes = 0;
     int64_t line = 0;
     const char *piece = NULL;
-    size_t length = take_piece(&rest, &size, &piece);
+    size_t length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, INT32_MAX, &bytes)) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
                             "the number of bytes is missing or out of range");
     }
-    length = take_piece(&rest, &size, &piece);
+    length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, INT32_MAX, &line)) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
                             "the first line is missing or out of range");
@@ -296,7 +170,7 @@ static jit_gemm_status read_source(struct reader *reader, const char *rest, size
         reader->line += reader->text[reader->offset + i] == '\n';
     }
     reader->offset += (size_t)bytes + 1;
-    if (!next_line(reader) || !is_line(reader, "end")) {
+    if (!jg_lines_next(reader) || !jg_line_is(reader, "end")) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end",
                             "the epilogue does not end after its source");
     }
@@ -304,12 +178,12 @@ static jit_gemm_status read_source(struct reader *reader, const char *rest, size
 }
 
 /* The lines up to one that is "end": written by hand, without a number of bytes. */
-static jit_gemm_status read_snippet(struct reader *reader, struct epilogue_draft *draft)
+static jit_gemm_status read_snippet(struct jg_lines *reader, struct epilogue_draft *draft)
 {
     const size_t begin = reader->offset;
     draft->source_line = reader->line + 1;
-    while (next_line(reader)) {
-        if (!is_line(reader, "end")) {
+    while (jg_lines_next(reader)) {
+        if (!jg_line_is(reader, "end")) {
             continue;
         }
         const size_t size = (size_t)(reader->start - (reader->text + begin));
@@ -335,11 +209,11 @@ static bool parse_code_kind(const char *piece, size_t size, jit_gemm_code_kind *
 }
 
 /* The lines of base64 and the line "end". */
-static jit_gemm_status read_code_lines(struct reader *reader, int64_t bytes,
+static jit_gemm_status read_code_lines(struct jg_lines *reader, int64_t bytes,
                                        struct jg_str *code)
 {
-    while (next_line(reader)) {
-        if (is_line(reader, "end")) {
+    while (jg_lines_next(reader)) {
+        if (jg_line_is(reader, "end")) {
             JG_TRY(jg_str_status(code));
             return (int64_t)code->size == bytes
                        ? JIT_GEMM_OK
@@ -362,23 +236,23 @@ static jit_gemm_status read_code_lines(struct reader *reader, int64_t bytes,
 }
 
 /* The code line, the code and the line "end". */
-static jit_gemm_status read_code(struct reader *reader, const char *rest, size_t size,
+static jit_gemm_status read_code(struct jg_lines *reader, const char *rest, size_t size,
                                  struct epilogue_draft *draft)
 {
     static const char hint[] = "write: code ptx|ltoir BYTES SYMBOL SOURCE_NAME";
     const char *piece = NULL;
     int64_t bytes = 0;
-    size_t length = take_piece(&rest, &size, &piece);
+    size_t length = jg_line_take_piece(&rest, &size, &piece);
     if (!parse_code_kind(piece, length, &draft->epilogue.code_kind)) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
                             "the kind of code is missing or unknown");
     }
-    length = take_piece(&rest, &size, &piece);
+    length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, JIT_GEMM_MAX_CODE_BYTES, &bytes)) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
                             "the number of bytes is missing or out of range");
     }
-    length = take_piece(&rest, &size, &piece);
+    length = jg_line_take_piece(&rest, &size, &piece);
     if (length == 0 || size == 0 || memchr(piece, '\0', length + 1 + size) != NULL) {
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
                             "the symbol or the source name is missing, or has a zero byte");
@@ -396,21 +270,22 @@ static jit_gemm_status read_code(struct reader *reader, const char *rest, size_t
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_draft_lines(struct reader *reader, struct epilogue_draft *draft)
+static jit_gemm_status read_draft_lines(struct jg_lines *reader,
+                                        struct epilogue_draft *draft)
 {
-    while (next_line(reader)) {
+    while (jg_lines_next(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (is_skipped(reader)) {
+        if (jg_line_is_skipped(reader)) {
             continue;
         }
-        if (take_keyword(reader, "operand", &rest, &size)) {
+        if (jg_line_take_keyword(reader, "operand", &rest, &size)) {
             JG_TRY(read_operand(reader, rest, size, draft));
-        } else if (take_keyword(reader, "source", &rest, &size)) {
+        } else if (jg_line_take_keyword(reader, "source", &rest, &size)) {
             return read_source(reader, rest, size, draft);
-        } else if (is_line(reader, "snippet")) {
+        } else if (jg_line_is(reader, "snippet")) {
             return read_snippet(reader, draft);
-        } else if (take_keyword(reader, "code", &rest, &size)) {
+        } else if (jg_line_take_keyword(reader, "code", &rest, &size)) {
             return read_code(reader, rest, size, draft);
         } else {
             return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
@@ -479,7 +354,7 @@ static jit_gemm_status note_snippet(struct jg_manifest *manifest,
 }
 
 /* From the epilogue's line to its end. */
-static jit_gemm_status read_draft(struct reader *reader, const char *rest, size_t size,
+static jit_gemm_status read_draft(struct jg_lines *reader, const char *rest, size_t size,
                                   struct epilogue_draft *draft)
 {
     draft->epilogue.struct_size = sizeof(draft->epilogue);
@@ -492,11 +367,12 @@ static jit_gemm_status read_draft(struct reader *reader, const char *rest, size_
     return read_draft_lines(reader, draft);
 }
 
-static jit_gemm_status register_draft(struct reader *reader, const char *rest, size_t size,
-                                      struct jg_log *log, struct epilogue_draft *draft,
+static jit_gemm_status register_draft(struct jg_lines *reader, const char *rest,
+                                      size_t size, struct jg_log *log,
+                                      struct epilogue_draft *draft,
                                       struct jg_manifest *manifest)
 {
-    const struct reader at_start = {.line = reader->line};
+    const struct jg_lines at_start = {.line = reader->line};
     JG_TRY(read_draft(reader, rest, size, draft));
     JG_TRY(note_snippet(manifest, draft));
     const jit_gemm_status status = forward_at_line(
@@ -507,7 +383,7 @@ static jit_gemm_status register_draft(struct reader *reader, const char *rest, s
     return status;
 }
 
-static jit_gemm_status read_epilogue(struct reader *reader, const char *rest, size_t size,
+static jit_gemm_status read_epilogue(struct jg_lines *reader, const char *rest, size_t size,
                                      struct jg_log *log, struct jg_manifest *manifest)
 {
     struct epilogue_draft *draft = jg_alloc(sizeof(*draft));
@@ -556,7 +432,7 @@ static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
     return append_problem(manifest, &item);
 }
 
-static jit_gemm_status check_plain_text(const struct reader *reader, const char *rest,
+static jit_gemm_status check_plain_text(const struct jg_lines *reader, const char *rest,
                                         size_t size)
 {
     return memchr(rest, '\0', size) == NULL
@@ -565,7 +441,7 @@ static jit_gemm_status check_plain_text(const struct reader *reader, const char 
                               "the line has a zero byte");
 }
 
-static jit_gemm_status read_problem(const struct reader *reader, const char *rest,
+static jit_gemm_status read_problem(const struct jg_lines *reader, const char *rest,
                                     size_t size, struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
@@ -593,8 +469,8 @@ static jit_gemm_status reserve_pack(struct jg_manifest *manifest)
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_pack(const struct reader *reader, const char *rest, size_t size,
-                                 struct jg_manifest *manifest)
+static jit_gemm_status read_pack(const struct jg_lines *reader, const char *rest,
+                                 size_t size, struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
     JG_TRY(reserve_pack(manifest));
@@ -610,11 +486,11 @@ static jit_gemm_status read_pack(const struct reader *reader, const char *rest, 
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_first_line(struct reader *reader)
+static jit_gemm_status read_first_line(struct jg_lines *reader)
 {
     static const char prefix[] = "jit_gemm manifest ";
     const size_t prefix_size = sizeof(prefix) - 1;
-    if (!next_line(reader) || reader->length < prefix_size ||
+    if (!jg_lines_next(reader) || reader->length < prefix_size ||
         memcmp(reader->start, prefix, prefix_size) != 0) {
         reader->line = 1;
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
@@ -631,21 +507,21 @@ static jit_gemm_status read_first_line(struct reader *reader)
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_items(struct reader *reader, struct jg_log *log,
+static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
                                   struct jg_manifest *manifest)
 {
     JG_TRY(read_first_line(reader));
-    while (next_line(reader)) {
+    while (jg_lines_next(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (is_skipped(reader)) {
+        if (jg_line_is_skipped(reader)) {
             continue;
         }
-        if (take_keyword(reader, "epilogue", &rest, &size)) {
+        if (jg_line_take_keyword(reader, "epilogue", &rest, &size)) {
             JG_TRY(read_epilogue(reader, rest, size, log, manifest));
-        } else if (take_keyword(reader, "problem", &rest, &size)) {
+        } else if (jg_line_take_keyword(reader, "problem", &rest, &size)) {
             JG_TRY(read_problem(reader, rest, size, manifest));
-        } else if (take_keyword(reader, "pack", &rest, &size)) {
+        } else if (jg_line_take_keyword(reader, "pack", &rest, &size)) {
             JG_TRY(read_pack(reader, rest, size, manifest));
         } else {
             return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
@@ -663,7 +539,7 @@ jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *
     if (manifest.epilogues == NULL) {
         return jg_fail_memory();
     }
-    struct reader reader = {.text = text, .size = size};
+    struct jg_lines reader = {.text = text, .size = size};
     const jit_gemm_status status = read_items(&reader, log, &manifest);
     if (status != JIT_GEMM_OK) {
         jg_manifest_free(&manifest);

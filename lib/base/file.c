@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static jit_gemm_status fail_read(const char *path, int code)
+{
+    return jg_fail_system(JIT_GEMM_ERR_IO, "path", "name a file that can be read",
+                          "'%s' cannot be read: %s", path, strerror(code));
+}
+
+static jit_gemm_status read_open(int file, const char *path, size_t most_bytes,
+                                 struct jg_str *out)
+{
+    size_t total = 0;
+    char part[4096];
+    for (;;) {
+        const ssize_t count = read(file, part, sizeof(part));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return fail_read(path, errno);
+        }
+        if (count == 0) {
+            return jg_str_status(out);
+        }
+        total += (size_t)count;
+        if (total > most_bytes) {
+            return fail_read(path, EFBIG);
+        }
+        jg_str_add(out, part, (size_t)count);
+    }
+}
+
+jit_gemm_status jg_file_read(const char *path, size_t most_bytes, struct jg_str *out)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return fail_read(path, errno);
+    }
+    const jit_gemm_status status = read_open(file, path, most_bytes, out);
+    close(file);
+    return status;
+}
+
+static jit_gemm_status fail_write(const char *path, const char *verb)
+{
+    const int code = errno;
+    return jg_fail_system(JIT_GEMM_ERR_IO, "path",
+                          "name a file in a folder that can be written",
+                          "'%s' cannot be %s: %s", path, verb, strerror(code));
+}
+
+static bool write_whole(int file, const struct jg_str *text)
+{
+    size_t written = 0;
+    while (written < text->size) {
+        const ssize_t count = write(file, text->data + written, text->size - written);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count == 0) {
+            errno = ENOSPC;
+        }
+        if (count <= 0) {
+            return false;
+        }
+        written += (size_t)count;
+    }
+    return fsync(file) == 0;
+}
+
+jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text)
+{
+    static atomic_uint number; /* two threads may write the same path */
+    JG_TRY(jg_str_status(text));
+    struct jg_str temporary = {0};
+    jg_str_printf(&temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
+                  atomic_fetch_add(&number, 1));
+    JG_TRY(jg_str_status(&temporary));
+    jit_gemm_status status = JIT_GEMM_OK;
+    const int file =
+        open(temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0) {
+        status = fail_write(temporary.data, "created");
+        jg_str_free(&temporary);
+        return status;
+    }
+    if (!write_whole(file, text)) {
+        status = fail_write(temporary.data, "written");
+        close(file);
+    } else if (close(file) != 0) {
+        status = fail_write(temporary.data, "written");
+    } else if (rename(temporary.data, path) != 0) {
+        status = fail_write(path, "replaced");
+    }
+    if (status != JIT_GEMM_OK) {
+        (void)unlink(temporary.data);
+    }
+    jg_str_free(&temporary);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/lines.h"
+
+#include <string.h>
+
+bool jg_lines_next(struct jg_lines *lines)
+{
+    if (lines->offset >= lines->size) {
+        return false;
+    }
+    const char *start = lines->text + lines->offset;
+    const size_t left = lines->size - lines->offset;
+    const char *end = memchr(start, '\n', left);
+    lines->start = start;
+    lines->length = end != NULL ? (size_t)(end - start) : left;
+    lines->offset += end != NULL ? lines->length + 1 : left;
+    lines->line++;
+    if (lines->length > 0 && start[lines->length - 1] == '\r') {
+        lines->length--;
+    }
+    return true;
+}
+
+bool jg_line_is(const struct jg_lines *lines, const char *text)
+{
+    const size_t size = strlen(text);
+    return lines->length == size && memcmp(lines->start, text, size) == 0;
+}
+
+bool jg_line_is_skipped(const struct jg_lines *lines)
+{
+    return lines->length == 0 || lines->start[0] == '#';
+}
+
+bool jg_line_take_keyword(const struct jg_lines *lines, const char *keyword,
+                          const char **ret_rest, size_t *ret_size)
+{
+    const size_t size = strlen(keyword);
+    if (lines->length <= size || memcmp(lines->start, keyword, size) != 0 ||
+        lines->start[size] != ' ') {
+        return false;
+    }
+    *ret_rest = lines->start + size + 1;
+    *ret_size = lines->length - size - 1;
+    return true;
+}
+
+size_t jg_line_take_piece(const char **rest, size_t *size, const char **ret_piece)
+{
+    const char *start = *rest;
+    size_t length = 0;
+    while (length < *size && start[length] != ' ') {
+        length++;
+    }
+    const size_t used = length < *size ? length + 1 : length;
+    *rest += used;
+    *size -= used;
+    *ret_piece = start;
+    return length;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole files and lines of texts. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/lines.h"
+
+Test(lines, a_text_is_read_line_by_line)
+{
+    static const char text[] = "key rest of it\r\n\n# no\nlast";
+    struct jg_lines lines = {.text = text, .size = strlen(text)};
+    const char *rest = NULL;
+    size_t size = 0;
+
+    cr_assert(jg_lines_next(&lines));
+    cr_expect(jg_line_is(&lines, "key rest of it"));
+    cr_expect_not(jg_line_take_keyword(&lines, "ke", &rest, &size));
+    cr_assert(jg_line_take_keyword(&lines, "key", &rest, &size));
+    const char *piece = NULL;
+    cr_expect_eq(jg_line_take_piece(&rest, &size, &piece), 4);
+    cr_expect_eq(strncmp(piece, "rest", 4), 0);
+    cr_expect_eq(size, 5);
+    cr_assert(jg_lines_next(&lines));
+    cr_expect(jg_line_is_skipped(&lines));
+    cr_assert(jg_lines_next(&lines));
+    cr_expect(jg_line_is_skipped(&lines));
+    cr_assert(jg_lines_next(&lines));
+    cr_expect_not(jg_line_is_skipped(&lines));
+    cr_expect(jg_line_is(&lines, "last"));
+    cr_expect_eq(lines.line, 4);
+    cr_expect_not(jg_lines_next(&lines));
+}
+
+Test(file, what_replaced_a_file_is_read_back_and_leaves_nothing_beside_it)
+{
+    char folder[] = "/tmp/jg_file_XXXXXX";
+    char path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/text", folder);
+    struct jg_str first = {0};
+    struct jg_str second = {0};
+    struct jg_str back = {0};
+    for (int i = 0; i < 3000; i++) {
+        jg_str_puts(&first, "a line of the first\n");
+    }
+    jg_str_puts(&second, "the second\n");
+
+    cr_assert_eq(jg_file_replace(path, &first), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(jg_file_read(path, first.size, &back), JIT_GEMM_OK);
+    cr_expect_eq(back.size, first.size);
+    cr_expect_eq(jg_file_read(path, first.size - 1, &back), JIT_GEMM_ERR_IO);
+    cr_expect_not_null(strstr(jg_error_text(), "too large"), "%s", jg_error_text());
+    cr_assert_eq(jg_file_replace(path, &second), JIT_GEMM_OK);
+    jg_str_free(&back);
+    cr_assert_eq(jg_file_read(path, first.size, &back), JIT_GEMM_OK);
+    cr_expect_str_eq(jg_str_text(&back), "the second\n");
+
+    jg_str_free(&first);
+    jg_str_free(&second);
+    jg_str_free(&back);
+    cr_expect_eq(unlink(path), 0);
+    cr_expect_eq(rmdir(folder), 0, "something else lies there");
+}
+
+Test(file, what_is_no_file_is_named)
+{
+    struct jg_str text = {0};
+    jg_str_puts(&text, "x");
+
+    cr_expect_eq(jg_file_read("/nowhere/at/all", 10, &text), JIT_GEMM_ERR_IO);
+    cr_expect_not_null(strstr(jg_error_text(), "'/nowhere/at/all' cannot be read"));
+    cr_expect_eq(jg_file_read("/tmp", 10, &text), JIT_GEMM_ERR_IO);
+    cr_expect_eq(jg_file_replace("/nowhere/at/all", &text), JIT_GEMM_ERR_IO);
+    cr_expect_not_null(strstr(jg_error_text(), "cannot be created"));
+    jg_str_free(&text);
+}
