@@ -551,31 +551,105 @@ static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_t
     return jg_str_status(trace);
 }
 
+/* Reads and checks the config's text; `best` has what is asked, and a reason, afterwards.
+ * It borrows the override. */
+static jit_gemm_status begin_choice(const struct jg_arch *arch,
+                                    const struct jg_problem *problem,
+                                    const struct jg_device_facts *facts,
+                                    struct jg_config_override *override,
+                                    struct jg_trial *best)
+{
+    JG_TRY(jg_arch_check(arch, problem));
+    JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
+    resolve(override);
+    *best = (struct jg_trial){.problem = problem, .facts = facts, .override = override};
+    (void)jg_trial_reject(best, "%s has no candidates", arch->name);
+    return JIT_GEMM_OK;
+}
+
+static bool is_reference(const struct jg_config_override *override)
+{
+    return override->has_kernel && override->values.kernel == JG_KERNEL_REFERENCE;
+}
+
 jit_gemm_status jg_config_choose(const struct jg_arch *arch,
                                  const struct jg_problem *problem,
                                  const struct jg_device_facts *facts,
                                  struct jg_choice *ret_choice, struct jg_str *trace)
 {
     struct jg_config_override override;
+    struct jg_trial best;
     JG_TRY(jg_config_parse(problem->config, &override));
-    if (override.has_kernel && override.values.kernel == JG_KERNEL_REFERENCE) {
+    if (is_reference(&override)) {
         return choose_reference(arch, problem, ret_choice, trace);
     }
-    JG_TRY(jg_arch_check(arch, problem));
-    JG_TRY(jg_config_check_keys(&override, arch->name, arch->config_keys));
-    resolve(&override);
-    struct jg_trial best = {.problem = problem, .facts = facts, .override = &override};
-    (void)jg_trial_reject(&best, "%s has no candidates", arch->name);
+    JG_TRY(begin_choice(arch, problem, facts, &override, &best));
     const struct jg_trial empty = best;
     JG_TRY(choose_gemm(arch, &best, ret_choice, trace));
     return trace_price(arch, &empty, trace);
+}
+
+/* The chosen one, and the losers that could have been. `ret_candidates` has room. */
+static size_t fill_candidates(const struct jg_arch *arch, const struct jg_trial *best,
+                              const struct loser *losers, int loser_count,
+                              struct jg_candidate *ret_candidates)
+{
+    size_t count = 0;
+    ret_candidates[count++] =
+        (struct jg_candidate){best->config, best->derived.predicted_us};
+    for (int i = 0; i < loser_count && losers[i].usable; i++) {
+        struct jg_trial trial = *best;
+        (void)arch->candidate(trial.problem, losers[i].index, &trial.config);
+        apply_override(trial.override, &trial.config);
+        examine(arch, &trial);
+        if (is_usable(&trial)) {
+            ret_candidates[count++] =
+                (struct jg_candidate){trial.config, trial.derived.predicted_us};
+        }
+    }
+    return count;
+}
+
+jit_gemm_status jg_config_list(const struct jg_arch *arch, const struct jg_problem *problem,
+                               const struct jg_device_facts *facts,
+                               struct jg_candidate **ret_candidates, size_t *ret_count)
+{
+    struct jg_config_override override;
+    struct jg_trial best;
+    int best_index = -1;
+    JG_TRY(jg_config_parse(problem->config, &override));
+    if (is_reference(&override)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.config",
+                       "leave kernel=reference out",
+                       "the reference kernel has no candidates");
+    }
+    JG_TRY(begin_choice(arch, problem, facts, &override, &best));
+    find_best(arch, &best, &best_index);
+    if (!is_usable(&best)) {
+        return fail_unusable(&best);
+    }
+    const int count = list_losers(arch, &best, best_index, NULL);
+    struct loser *losers = jg_alloc_array((size_t)count, sizeof(*losers));
+    struct jg_candidate *candidates =
+        jg_alloc_array((size_t)count + 1, sizeof(*candidates));
+    if (losers == NULL || candidates == NULL) {
+        jg_free(losers);
+        jg_free(candidates);
+        return jg_fail_memory();
+    }
+    (void)list_losers(arch, &best, best_index, losers);
+    qsort(losers, (size_t)count, sizeof(*losers), compare_losers);
+    *ret_count = fill_candidates(arch, &best, losers, count, candidates);
+    *ret_candidates = candidates;
+    jg_free(losers);
+    return JIT_GEMM_OK;
 }
 
 double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *problem,
                          const struct jg_device_facts *facts,
                          const struct jg_config_override *config)
 {
-    if (config->has_kernel && config->values.kernel == JG_KERNEL_REFERENCE) {
+    if (is_reference(config)) {
         return 0.0;
     }
     struct jg_config_override whole = *config;

@@ -154,12 +154,19 @@ static bool is_shown(const struct config_key *key, const struct jg_config_overri
     return true;
 }
 
+/* A chosen config of one part of K may say so by 0 or by 1. */
+static struct jg_config_override all_of(const struct jg_config *config)
+{
+    struct jg_config_override all = {.values = *config, .has_tile_k = true};
+    all.values.launch.split_k = config->launch.split_k > 1 ? config->launch.split_k : 1;
+    return all;
+}
+
 /* split_k=1 is named too: beside a workspace a config that does not may be split. */
 void jg_config_print(const struct jg_config *config, const char *keys, struct jg_str *out)
 {
     const char *wanted = config->kernel == JG_KERNEL_REFERENCE ? "kernel" : keys;
-    struct jg_config_override all = {.values = *config, .has_tile_k = 1};
-    all.values.launch.split_k = config->launch.split_k > 1 ? config->launch.split_k : 1;
+    const struct jg_config_override all = all_of(config);
     const char *separator = "";
     size_t offset = 0;
     struct jg_word word;
@@ -290,6 +297,24 @@ jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret
     }
     *ret_override = override;
     return JIT_GEMM_OK;
+}
+
+bool jg_config_has(const struct jg_config *config,
+                   const struct jg_config_override *override)
+{
+    const struct jg_config_override all = all_of(config);
+    for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
+        const struct config_key *key = &config_keys[i];
+        const int numbers = key->numbers > 1 ? key->numbers : 1;
+        const int count = numbers + (key->and_more && override->has_tile_k);
+        for (int n = 0; n < count && is_set(override, key); n++) {
+            const size_t offset = key->value_offset + (size_t)n * sizeof(int);
+            if (field_at(&all, offset) != field_at(override, offset)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static bool has_word(const char *words, const char *wanted)

@@ -130,6 +130,9 @@ void jg_config_print_override(const struct jg_config_override *override,
                               struct jg_str *out);
 /* ARGUMENT with where = "config" and the key. Empty text sets nothing. */
 jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override);
+/* Does a whole config have what the override sets? */
+bool jg_config_has(const struct jg_config *config,
+                   const struct jg_config_override *override);
 /* ARGUMENT with where = "problem.config" if the override sets a key that is none of the
  * words in `keys`; `arch` is for the message. */
 jit_gemm_status jg_config_check_keys(const struct jg_config_override *override,
