@@ -150,6 +150,7 @@ int cli_write_file(const char *path, const void *data, size_t size);
 /* Options of every command that opens a context. */
 struct cli_context_options {
     const char *arch, *nvrtc, *cache_dir;
+    const char *recipe;          /* NULL: none */
     const char *driver, *device; /* NULL where the command has no such option */
     bool no_cache, verbose;
     int64_t compile_limit_s; /* 0: the library's default */
@@ -168,8 +169,9 @@ int cli_read_target(const char *text, bool *ret_is_emulator);
 /* Puts the current folder in front of a relative path. CLI_OK, or the error was printed. */
 int cli_absolute_path(const char *path, char *buffer, size_t size);
 /*
- * Opens a context. A relative cache folder is taken from the current folder. If no device
- * is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
+ * Opens a context, and loads the recipe. A relative cache folder is taken from the current
+ * folder. If no device is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no
+ * driver is opened.
  *
  * With --device `auto` the emulator stands in where there is no GPU, or no kernels for it,
  * unless a driver was named; a note on standard error says which device was taken. CLI_OK,

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "jit_gemm/device.h"
+#include "jit_gemm/recipe.h"
 
 enum { MOST_SECONDS = 1000000 };
 
@@ -200,8 +201,8 @@ static int open_chosen_device(jit_gemm_context_options *settings,
     return CLI_OK;
 }
 
-int cli_context_open(const struct cli_context_options *options, bool needs_device,
-                     jit_gemm_policy policy, jit_gemm_context **ret_context)
+static int open_context(const struct cli_context_options *options, bool needs_device,
+                        jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     char folder[PATH_MAX + 8];
     static bool log_errors = true;
@@ -249,4 +250,21 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
         return open_emulator_instead(&settings, status, options, ret_context);
     }
     return status == JIT_GEMM_OK ? CLI_OK : report_no_device(status, options);
+}
+
+int cli_context_open(const struct cli_context_options *options, bool needs_device,
+                     jit_gemm_policy policy, jit_gemm_context **ret_context)
+{
+    const int code = open_context(options, needs_device, policy, ret_context);
+
+    if (code != CLI_OK || options->recipe == NULL) {
+        return code;
+    }
+    const jit_gemm_status status =
+        jit_gemm_context_load_recipe(*ret_context, options->recipe);
+    if (status == JIT_GEMM_OK) {
+        return CLI_OK;
+    }
+    jit_gemm_context_destroy(ret_context);
+    return cli_report(status, NULL, options->verbose);
 }

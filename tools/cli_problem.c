@@ -134,6 +134,8 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
          "'tile=128x256 cluster=2x1' for sm_90a,\n'mma=256x128 cluster=2x1' for sm_100a, or "
          "'kernel=reference'",
          CLI_TEXT, &problem->config},
+        {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
+         &options->recipe},
         {0},
     };
     struct cli_option epilogue_table[CLI_EPILOGUE_OPTION_COUNT];

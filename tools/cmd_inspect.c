@@ -166,6 +166,9 @@ static void print_text(const struct findings *findings)
     printf("kernel:        %s\n", kernel->name);
     if (info != NULL) {
         printf("problem:       %s\nconfig:        %s\n", findings->problem, info->config);
+        if (info->recipe[0]) {
+            printf("recipe:        %s\n", info->recipe);
+        }
     }
     printf("registers:     %u per thread, of %u\n", kernel->registers,
            count_allowed_registers(findings));
@@ -233,6 +236,7 @@ static void print_json(const struct findings *findings)
         cli_json_field(stdout, "problem", findings->problem, true);
         cli_json_field(stdout, "arch", info->arch, true);
         cli_json_field(stdout, "config", info->config, true);
+        cli_json_field(stdout, "recipe", info->recipe, true);
         printf("\"smem_bytes\": %u, \"tmem_columns\": %u, \"compile_ms\": %.3f, ",
                info->smem_bytes, info->tmem_columns, info->compile_ms);
     }

@@ -13,7 +13,7 @@ static const struct cli_help plan_help = {
     "and each rejected candidate with its reason, the fastest first. The line that begins with\n"
     "`chosen:` has both, for scripts; --json has a line for each candidate. Nothing is\n"
     "compiled; no device is opened if the architecture is named. The printed configuration\n"
-    "is what --config takes.\n"
+    "is what --config takes. Where --recipe has the problem, the line before says so.\n"
     "With --sweep: which kernels are enough for a range of sizes of a dynamic dimension, and\n"
     "where one takes over from another. No size loses more than --loss against its best\n"
     "configuration, all by the cost model.\n",
@@ -57,10 +57,11 @@ static const char *find_text(const char *line, const char *end, const char *text
 static void print_plan_line(const char *line, const char *end)
 {
     static const char chosen[] = "chosen: ";
+    static const char recipe[] = "recipe: ";
     const char *config = find_text(line, end, ": ");
     const char *why = config != NULL ? find_text(config + 2, end, ": ") : NULL;
 
-    if (why == NULL) {
+    if (why == NULL || strncmp(line, recipe, sizeof(recipe) - 1) == 0) {
         print_folded(line, (size_t)(end - line), 0);
         return;
     }

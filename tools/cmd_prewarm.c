@@ -149,6 +149,8 @@ static int run_manifest(const char *name, const struct cli_help *help, bool requ
          CLI_INT, &jobs},
         {"--device", "gpu|emulator",
          "build machine code, or the PTX that the emulator takes", CLI_TEXT, &device},
+        {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
+         &options.recipe},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];

@@ -96,7 +96,11 @@ static void print_facts(const struct run_state *state, const char *text)
            state->launch.device.sm_count,
            state->launch.device.is_emulated ? "; emulated: the kernel runs on the CPU"
                                             : "");
-    printf("config   %s\nkernel   ", info->config);
+    printf("config   %s\n", info->config);
+    if (info->recipe[0]) {
+        printf("recipe   %s\n", info->recipe);
+    }
+    printf("kernel   ");
     if (!state->launch.device.is_emulated) {
         printf("%u registers, %u bytes spilled, ", info->registers, info->spill_bytes);
     }
@@ -158,6 +162,7 @@ static void print_json(const struct run_state *state, const char *word, const ch
            state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,
            info->threads, info->grid_ctas, info->workspace_bytes, info->launches);
     cli_json_field(stdout, "key", info->key, true);
+    cli_json_field(stdout, "recipe", info->recipe, true);
     cli_json_field(stdout, "config", info->config, false);
     printf("}\n");
 }

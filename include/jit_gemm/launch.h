@@ -125,6 +125,9 @@ typedef enum jit_gemm_origin {
                                      process was just compiling it. */
 } jit_gemm_origin;
 
+/** Bytes of `recipe` in ::jit_gemm_info. */
+#define JIT_GEMM_RECIPE_SIZE 128
+
 /** What is known of a created or built kernel. */
 typedef struct jit_gemm_info {
     size_t struct_size;     /**< sizeof(jit_gemm_info), set by the caller. */
@@ -162,6 +165,9 @@ typedef struct jit_gemm_info {
                                        `sum_fraction_bits` is 13: with
                                        ::JIT_GEMM_ACCUMULATE_EXACT of 128 of K each, added
                                        up in f32, else of all K. Zero for all else. */
+    char recipe[JIT_GEMM_RECIPE_SIZE]; /**< FILE:LINE of the recipe that chose the config
+                                          (recipe.h), a long name without its begin; empty
+                                          where none did. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

@@ -13,18 +13,27 @@ struct jit_gemm_artifact {
     jit_gemm_info info;
 };
 
-static jit_gemm_status emit_code(jit_gemm_context *context, const struct jg_stop *stop,
-                                 const struct jg_problem *problem,
-                                 const struct jg_choice *choice,
-                                 enum jg_code_kind code_kind,
+/* One build. */
+struct making {
+    jit_gemm_context *context;
+    struct jg_stop stop;
+    const struct jg_problem *problem;
+    const struct jg_settled *settled; /* of the problem */
+    const struct jg_choice *choice;
+};
+
+static jit_gemm_status emit_code(const struct making *making, enum jg_code_kind code_kind,
                                  struct jit_gemm_artifact *artifact)
 {
-    struct jg_builder builder = jg_context_builder(context, context->policy, stop);
+    jit_gemm_context *context = making->context;
+    const struct jg_problem *problem = making->problem;
+    struct jg_builder builder = jg_context_builder(context, context->policy, &making->stop);
     builder.code_kind = code_kind;
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
-        jg_step_binary(&builder, context->arch, problem, choice, &result, &counts);
+        jg_step_binary(&builder, context->arch, &making->settled->problem, making->choice,
+                       &result, &counts);
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {
@@ -46,13 +55,12 @@ static jit_gemm_status emit_code(jit_gemm_context *context, const struct jg_stop
     return status;
 }
 
-static jit_gemm_status emit_source(const jit_gemm_context *context,
-                                   const struct jg_problem *problem,
-                                   const struct jg_choice *choice,
+static jit_gemm_status emit_source(const struct making *making,
                                    struct jit_gemm_artifact *artifact)
 {
     struct jg_source source = {0};
-    JG_TRY(jg_source_assemble(context->arch, problem, choice, &source));
+    JG_TRY(jg_source_assemble(making->context->arch, making->problem, making->choice,
+                              &source));
     memcpy(artifact->info.entry, source.entry, sizeof(source.entry));
     artifact->bytes = source.text; /* moved */
     source.text = (struct jg_str){0};
@@ -60,27 +68,25 @@ static jit_gemm_status emit_source(const jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status emit_artifact(jit_gemm_context *context, const struct jg_stop *stop,
-                                     const struct jg_problem *problem,
-                                     const struct jg_choice *choice, jit_gemm_emit emit,
+static jit_gemm_status emit_artifact(const struct making *making, jit_gemm_emit emit,
                                      struct jit_gemm_artifact *artifact)
 {
     switch (emit) {
     case JIT_GEMM_EMIT_CUBIN:
-        return emit_code(context, stop, problem, choice, JG_CODE_CUBIN, artifact);
+        return emit_code(making, JG_CODE_CUBIN, artifact);
     case JIT_GEMM_EMIT_PTX:
-        return emit_code(context, stop, problem, choice, JG_CODE_PTX, artifact);
+        return emit_code(making, JG_CODE_PTX, artifact);
     case JIT_GEMM_EMIT_SOURCE:
         break;
     }
-    return emit_source(context, problem, choice, artifact);
+    return emit_source(making, artifact);
 }
 
 /* What the plan knows, which holds for every form. */
-static jit_gemm_status describe_plan(const jit_gemm_context *context,
-                                     const struct jg_problem *problem,
-                                     const struct jg_choice *choice, jit_gemm_info *info)
+static jit_gemm_status describe_plan(const struct making *making, jit_gemm_info *info)
 {
+    const jit_gemm_context *context = making->context;
+    const struct jg_choice *choice = making->choice;
     struct jg_str config = {0};
     jg_config_print(&choice->config, context->arch->config_keys, &config);
     const jit_gemm_status status = jg_str_status(&config);
@@ -96,7 +102,8 @@ static jit_gemm_status describe_plan(const jit_gemm_context *context,
     info->is_gated = choice->product.is_gated;
     info->sum_fraction_bits = (uint32_t)choice->derived.sum_fraction_bits;
     info->launches = jg_count_launches(&choice->config, &choice->product);
-    info->invariant = problem->invariant;
+    info->invariant = making->problem->invariant;
+    memcpy(info->recipe, making->settled->recipe, sizeof(info->recipe));
     info->accumulate = choice->derived.accumulate;
     return status;
 }
@@ -114,19 +121,22 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     }
     const struct jg_stop stop = jg_context_stop(context);
     struct jg_problem own;
+    struct jg_settled settled;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
     if (emit != JIT_GEMM_EMIT_CUBIN) {
         JG_TRY(jg_budget_refuse_ptx(&own.budget));
     }
-    JG_TRY(jg_step_choose(context, context->arch, &own, &choice, NULL));
+    JG_TRY(jg_step_settle(context, context->arch, &own, &settled, NULL));
+    JG_TRY(jg_step_choose(context, context->arch, &settled, &choice, NULL));
     struct jit_gemm_artifact *artifact = jg_alloc(sizeof(*artifact));
     if (artifact == NULL) {
         return jg_fail_memory();
     }
-    jit_gemm_status status = describe_plan(context, &own, &choice, &artifact->info);
+    const struct making making = {context, stop, &own, &settled, &choice};
+    jit_gemm_status status = describe_plan(&making, &artifact->info);
     if (status == JIT_GEMM_OK) {
-        status = emit_artifact(context, &stop, &own, &choice, emit, artifact);
+        status = emit_artifact(&making, emit, artifact);
     }
     if (status != JIT_GEMM_OK) {
         jg_free(artifact);

@@ -164,8 +164,10 @@ static jit_gemm_status create_parts(jit_gemm_context *context)
     }
     context->epilogues = jg_registry_create();
     context->asked = jg_record_create();
+    context->recipes = jg_recipes_create();
     context->table = jg_table_create();
-    if (context->epilogues == NULL || context->asked == NULL || context->table == NULL) {
+    if (context->epilogues == NULL || context->asked == NULL || context->recipes == NULL ||
+        context->table == NULL) {
         return jg_fail_memory();
     }
     return JIT_GEMM_OK;
@@ -192,6 +194,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
 static void free_context(jit_gemm_context *context)
 {
     jg_table_destroy(context->table);
+    jg_recipes_destroy(context->recipes);
     jg_record_destroy(context->asked);
     jg_registry_destroy(context->epilogues);
     jg_toolchain_destroy(context->toolchain);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "api/recipes.h"
 #include "api/record.h"
 #include "api/registry.h"
 #include "base/log.h"
@@ -39,6 +40,7 @@ struct jit_gemm_context {
 
     struct jg_registry *epilogues;
     struct jg_record *asked; /* what was asked for, as lines of a manifest */
+    struct jg_recipes *recipes;
     struct jg_table *table;
 
     atomic_uint cancels;  /* calls of jit_gemm_cancel */

@@ -18,7 +18,8 @@ struct jit_gemm {
     jit_gemm_origin origin;   /* of the kernel, as seen by this handle */
     double compile_ms;        /* spent by the call that made this handle */
     double load_ms;
-    struct jg_map_slots *slots; /* &own_slots; the only part that changes */
+    char recipe[JIT_GEMM_RECIPE_SIZE]; /* as in the info */
+    struct jg_map_slots *slots;        /* &own_slots; the only part that changes */
     struct jg_map_slots own_slots;
     struct jg_map_entry entries[]; /* of the slots */
 };
@@ -37,8 +38,8 @@ jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
     return jg_problem_normalize(user, jg_registry_find, context->epilogues, ret_problem);
 }
 
-static struct jg_device_facts facts_of(const jit_gemm_context *context,
-                                       const struct jg_arch *arch)
+struct jg_device_facts jg_step_facts(const jit_gemm_context *context,
+                                     const struct jg_arch *arch)
 {
     struct jg_device_facts facts = arch->default_facts;
     if (arch == context->arch) {
@@ -48,13 +49,23 @@ static struct jg_device_facts facts_of(const jit_gemm_context *context,
     return facts;
 }
 
-jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_settle(const jit_gemm_context *context, const struct jg_arch *arch,
                                const struct jg_problem *problem,
+                               struct jg_settled *ret_settled, struct jg_str *trace)
+{
+    const struct jg_device_facts facts = jg_step_facts(context, arch);
+    return jg_recipes_settle(context->recipes, arch, problem, &facts, ret_settled, trace);
+}
+
+jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+                               const struct jg_settled *settled,
                                struct jg_choice *ret_choice, struct jg_str *trace)
 {
+    const struct jg_problem *problem = &settled->problem;
     JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
-    const struct jg_device_facts facts = facts_of(context, arch);
-    return jg_config_choose(arch, problem, &facts, ret_choice, trace);
+    const struct jg_device_facts facts = jg_step_facts(context, arch);
+    return jg_settled_blame(settled,
+                            jg_config_choose(arch, problem, &facts, ret_choice, trace));
 }
 
 jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
@@ -62,7 +73,7 @@ jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_a
                               const struct jg_range *range, struct jg_bands *ret_bands)
 {
     JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
-    const struct jg_device_facts facts = facts_of(context, arch);
+    const struct jg_device_facts facts = jg_step_facts(context, arch);
     return jg_bands_make(arch, problem, &facts, range, ret_bands);
 }
 
@@ -124,8 +135,9 @@ struct create {
     jit_gemm_context *context;
     const struct jg_problem *problem;
     struct jg_stop stop;
-    struct jit_gemm *gemm; /* is being filled */
-    bool *ret_is_unfit;    /* of a band: see gemm.h; NULL of a problem of its own */
+    const struct jg_settled *settled; /* of the problem */
+    struct jit_gemm *gemm;            /* is being filled */
+    bool *ret_is_unfit; /* of a band: see gemm.h; NULL of a problem of its own */
 };
 
 static jit_gemm_status build_binary(const struct create *create,
@@ -134,12 +146,12 @@ static jit_gemm_status build_binary(const struct create *create,
 {
     jit_gemm_context *context = create->context;
     const struct jg_arch *arch = context->arch;
-    JG_TRY(jg_step_choose(context, arch, create->problem, ret_choice, NULL)); /* 4 */
+    JG_TRY(jg_step_choose(context, arch, create->settled, ret_choice, NULL)); /* 4 */
     const struct jg_builder builder =
         jg_context_builder(context, context->policy, &create->stop);
     struct jg_build_counts counts = {0};
-    const jit_gemm_status status =
-        jg_step_binary(&builder, arch, create->problem, ret_choice, ret_result, &counts);
+    const jit_gemm_status status = jg_step_binary(&builder, arch, &create->settled->problem,
+                                                  ret_choice, ret_result, &counts);
     jg_context_count_build(context, &counts);
     return create->ret_is_unfit != NULL
                ? status /* the range is recorded */
@@ -161,7 +173,7 @@ static jit_gemm_status load_result(const struct create *create,
     bool none_fits = false;
     bool is_refused = false;
     JG_TRY(build_binary(create, &choice, result));
-    const struct jg_module_request request = {.problem = create->problem,
+    const struct jg_module_request request = {.problem = &create->settled->problem,
                                               .choice = &choice,
                                               .ret_none_fits = &none_fits,
                                               .ret_is_refused = &is_refused,
@@ -213,8 +225,11 @@ static jit_gemm_status build_and_load(const struct create *create)
         }
         const int unfit_ctas = misfit.unfit_ctas;
         const bool is_band = create->ret_is_unfit != NULL;
-        if (unfit_ctas < 2 || (!is_band && names_cluster(create->problem))) {
+        if (unfit_ctas < 2) {
             return status;
+        }
+        if (!is_band && names_cluster(&create->settled->problem)) {
+            return jg_settled_blame(create->settled, status);
         }
         jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
                     "%s holds no cluster of %d CTAs: smaller ones are chosen",
@@ -242,7 +257,7 @@ static jit_gemm_status acquire_kernel(const struct create *create)
     struct jg_table_entry *entry = NULL;
     struct jg_str key = {0};
     jg_str_puts(&key, context->arch->name); /* 2 */
-    jg_problem_bytes(create->problem, &key);
+    jg_problem_bytes(&create->settled->problem, &key);
     const jit_gemm_status found = look_up(create, &key, &entry);
     jg_str_free(&key);
     JG_TRY(found);
@@ -265,9 +280,11 @@ jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem
 {
     JG_TRY(jg_check_context(context));
     struct jg_problem own;
+    struct jg_settled settled;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
-    return jg_step_choose(context, context->arch, &own, &choice, NULL);
+    JG_TRY(jg_step_settle(context, context->arch, &own, &settled, NULL));
+    return jg_step_choose(context, context->arch, &settled, &choice, NULL);
 }
 
 jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem *problem,
@@ -278,11 +295,14 @@ jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem 
         JG_TRY(jg_check_pointer(buffer, "buffer"));
     }
     struct jg_problem own;
+    struct jg_settled settled;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
     struct jg_str trace = {0};
-    const jit_gemm_status status =
-        jg_step_choose(context, context->arch, &own, &choice, &trace);
+    jit_gemm_status status = jg_step_settle(context, context->arch, &own, &settled, &trace);
+    if (status == JIT_GEMM_OK) {
+        status = jg_step_choose(context, context->arch, &settled, &choice, &trace);
+    }
     return jg_str_deliver(&trace, status, buffer, size, ret_length);
 }
 
@@ -306,6 +326,8 @@ jit_gemm_status jg_step_create(
     if (jg_target_code_kind(context) == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&problem->budget));
     }
+    struct jg_settled settled;
+    JG_TRY(jg_step_settle(context, context->arch, problem, &settled, NULL));
     const uint32_t map_count = jg_most_maps(problem);
     struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(map_count));
     if (gemm == NULL) {
@@ -313,7 +335,8 @@ jit_gemm_status jg_step_create(
     }
     gemm->slots = &gemm->own_slots;
     jg_map_slots_init(gemm->slots, map_count, gemm->entries);
-    const struct create create = {context, problem, *stop, gemm, ret_is_unfit};
+    memcpy(gemm->recipe, settled.recipe, sizeof(gemm->recipe));
+    const struct create create = {context, problem, *stop, &settled, gemm, ret_is_unfit};
     jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
     if (status == JIT_GEMM_OK) {
         /* Not earlier: who waited for the same kernel may allow it more. */
@@ -371,6 +394,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);
     snprintf(info.entry, sizeof(info.entry), "%s", kernel->entry);
     snprintf(info.config, sizeof(info.config), "%s", kernel->config);
+    memcpy(info.recipe, gemm->recipe, sizeof(info.recipe));
     return jg_struct_export(&info, sizeof(info), ret_info, "ret_info");
 }
 

@@ -17,9 +17,16 @@ struct jg_step_result {
 jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
                                   const jit_gemm_problem *user,
                                   struct jg_problem *ret_problem);
-/* 4: choose a config, for the context's device where the architecture is the context's. */
-jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+/* What is planned for: the context's device where the architecture is the context's. */
+struct jg_device_facts jg_step_facts(const jit_gemm_context *context,
+                                     const struct jg_arch *arch);
+/* Before 4 and the lookup of 3: does a recipe of the context name the config? */
+jit_gemm_status jg_step_settle(const jit_gemm_context *context, const struct jg_arch *arch,
                                const struct jg_problem *problem,
+                               struct jg_settled *ret_settled, struct jg_str *trace);
+/* 4: choose a config. */
+jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+                               const struct jg_settled *settled,
                                struct jg_choice *ret_choice, struct jg_str *trace);
 /* 4, of all sizes of a range. Free the bands with jg_bands_free. */
 jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,

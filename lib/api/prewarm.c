@@ -95,17 +95,19 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct
 {
     jit_gemm_context *context = prewarm->context;
     struct jg_problem problem;
+    struct jg_settled settled;
     struct jg_choice choice;
     JG_TRY(find_problem(prewarm, task, &problem));
     if (prewarm->code_kind == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&problem.budget));
     }
-    JG_TRY(jg_step_choose(context, task->arch, &problem, &choice, NULL));
+    JG_TRY(jg_step_settle(context, task->arch, &problem, &settled, NULL));
+    JG_TRY(jg_step_choose(context, task->arch, &settled, &choice, NULL));
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
-        jg_step_binary(&builder, task->arch, &problem, &choice, &result, &counts);
+        jg_step_binary(&builder, task->arch, &settled.problem, &choice, &result, &counts);
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, ret_origin);

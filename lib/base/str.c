@@ -96,6 +96,17 @@ void jg_bytes_field(struct jg_str *out, uint32_t tag, const void *data, size_t s
     jg_str_add(out, data, size);
 }
 
+void jg_str_fixed(struct jg_str *str, double value, int digits)
+{
+    int64_t scale = 1;
+    for (int i = 0; i < digits; i++) {
+        scale *= 10;
+    }
+    const int64_t rounded = (int64_t)(value * (double)scale + 0.5);
+    jg_str_printf(str, "%lld.%0*lld", (long long)(rounded / scale), digits,
+                  (long long)(rounded % scale));
+}
+
 const char *jg_str_text(const struct jg_str *str)
 {
     return str->data != NULL ? str->data : "";

@@ -19,6 +19,8 @@ void jg_str_add(struct jg_str *str, const char *bytes, size_t size);
 void jg_str_puts(struct jg_str *str, const char *text);
 void jg_str_printf(struct jg_str *str, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A number from 0 with so many decimals, the same in every locale. */
+void jg_str_fixed(struct jg_str *str, double value, int digits);
 /* Canonical bytes: little-endian integers, and a typed field: tag (u32), length (u64),
  * bytes. */
 void jg_bytes_u32(struct jg_str *out, uint32_t value);

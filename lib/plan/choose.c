@@ -26,18 +26,6 @@ enum {
  * every compiler. */
 #define BETTER_BY 1e-9
 
-/* Numbers as text, the same in every locale. */
-static void print_fixed(struct jg_str *out, double value, int digits)
-{
-    int64_t scale = 1;
-    for (int i = 0; i < digits; i++) {
-        scale *= 10;
-    }
-    const int64_t rounded = (int64_t)(value * (double)scale + 0.5);
-    jg_str_printf(out, "%lld.%0*lld", (long long)(rounded / scale), digits,
-                  (long long)(rounded % scale));
-}
-
 static void trace_begin(struct jg_str *trace, const char *verb, const struct jg_arch *arch,
                         const struct jg_config *config)
 {
@@ -57,7 +45,7 @@ static void trace_copies(struct jg_str *trace, const struct jg_trial *trial)
                   "of workspace, about ",
                   names[trial->config.pipeline.repack],
                   (long long)trial->derived.copied_bytes);
-    print_fixed(trace, trial->derived.repack_us, 1);
+    jg_str_fixed(trace, trial->derived.repack_us, 1);
     jg_str_puts(trace, " us");
 }
 
@@ -72,7 +60,7 @@ static void trace_packed_scales(struct jg_str *trace, const struct jg_trial *tri
                   : is_a       ? "A"
                                : "B",
                   (long long)trial->derived.copied_bytes);
-    print_fixed(trace, trial->derived.scale_pack_us, 1);
+    jg_str_fixed(trace, trial->derived.scale_pack_us, 1);
     jg_str_puts(trace, " us");
 }
 
@@ -94,7 +82,7 @@ static void trace_promotion(struct jg_str *trace, const struct jg_arch *arch,
         jg_str_puts(trace, ", where sums of 8-bit floats are added up without them, too");
     } else {
         jg_str_puts(trace, ": about ");
-        print_fixed(trace, price_us, 1);
+        jg_str_fixed(trace, price_us, 1);
         jg_str_puts(trace, " us");
     }
 }
@@ -104,9 +92,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
 {
     const struct jg_derived *derived = &trial->derived;
     jg_str_puts(trace, "predicted ");
-    print_fixed(trace, derived->predicted_us, 1);
+    jg_str_fixed(trace, derived->predicted_us, 1);
     jg_str_printf(trace, " us, %lld tiles in ", (long long)derived->tiles);
-    print_fixed(trace, derived->waves, 2);
+    jg_str_fixed(trace, derived->waves, 2);
     jg_str_printf(trace, " waves, grid %d, shared memory %d bytes", derived->grid_ctas,
                   derived->smem_bytes);
     if (trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
@@ -143,7 +131,7 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       "accumulator%s and %d columns of scales",
                       acc_stages, acc_stages > 1 ? "s" : "", derived->scale_columns);
         jg_str_puts(trace, ", multiplications wait ");
-        print_fixed(trace, derived->waiting_us, 1);
+        jg_str_fixed(trace, derived->waiting_us, 1);
         jg_str_puts(trace, " us for epilogues");
     }
     if (jg_outputs_by_threads(trial->problem)) {

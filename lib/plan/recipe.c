@@ -213,21 +213,30 @@ static jit_gemm_status refuse_budget(const jit_gemm_problem *problem)
 
 /* ---------------------------------------------------------------------------- reading */
 
-static jit_gemm_status fail_at_line(const struct jg_lines *lines, jit_gemm_status status,
+enum { WHERE_SIZE = 256 };
+
+struct reader {
+    const char *name; /* of the text, for messages */
+    struct jg_lines lines;
+    const struct jg_recipe_checker *checker; /* or NULL */
+    struct jg_recipe recipe;                 /* what was read so far */
+};
+
+static jit_gemm_status fail_at_line(const struct reader *reader, jit_gemm_status status,
                                     const char *hint, const char *text)
 {
-    char where[48];
-    (void)snprintf(where, sizeof(where), "recipe line %zu", lines->line);
+    char where[WHERE_SIZE];
+    (void)snprintf(where, sizeof(where), "recipe %s:%zu", reader->name, reader->lines.line);
     return jg_fail(status, where, hint, "%s", text);
 }
 
 /* Puts the line before an error that a lower place reported. */
-static jit_gemm_status forward_at_line(const struct jg_lines *lines, jit_gemm_status status)
+static jit_gemm_status forward_at_line(const struct reader *reader, jit_gemm_status status)
 {
     if (status == JIT_GEMM_OK || status == JIT_GEMM_ERR_NO_MEMORY) {
         return status;
     }
-    return fail_at_line(lines, status, "", jg_error_text());
+    return fail_at_line(reader, status, "", jg_error_text());
 }
 
 static jit_gemm_status read_arch(const char *piece, size_t size,
@@ -279,9 +288,7 @@ static char *split_remark(char *text)
 }
 
 /* `text` is changed. */
-static jit_gemm_status read_text(char *text, size_t line,
-                                 const struct jg_recipe_checker *checker,
-                                 struct jg_recipe *recipe)
+static jit_gemm_status read_text(struct reader *reader, char *text)
 {
     const char *remark = split_remark(text);
     const char *rest = text;
@@ -295,80 +302,77 @@ static jit_gemm_status read_text(char *text, size_t line,
     JG_TRY(refuse_range(own));
     JG_TRY(jg_problem_parse(own, &problem));
     JG_TRY(refuse_budget(&problem));
-    JG_TRY(jg_recipe_add(recipe, arch, &problem, remark, line));
-    return checker != NULL ? check_choice(checker, arch, &problem) : JIT_GEMM_OK;
+    JG_TRY(jg_recipe_add(&reader->recipe, arch, &problem, remark, reader->lines.line));
+    return reader->checker != NULL ? check_choice(reader->checker, arch, &problem)
+                                   : JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_problem(const struct jg_lines *lines, const char *rest,
-                                    size_t size, const struct jg_recipe_checker *checker,
-                                    struct jg_recipe *recipe)
+static jit_gemm_status read_problem(struct reader *reader, const char *rest, size_t size)
 {
     if (memchr(rest, '\0', size) != NULL) {
-        return fail_at_line(lines, JIT_GEMM_ERR_ARGUMENT, "write plain text",
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
                             "the line has a zero byte");
     }
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
         return jg_fail_memory();
     }
-    const jit_gemm_status status = read_text(text, lines->line, checker, recipe);
+    const jit_gemm_status status = read_text(reader, text);
     jg_free(text);
-    return forward_at_line(lines, status);
+    return forward_at_line(reader, status);
 }
 
-static jit_gemm_status read_first_line(struct jg_lines *lines)
+static jit_gemm_status read_first_line(struct reader *reader)
 {
     static const char prefix[] = "jit_gemm recipe ";
     const size_t prefix_size = sizeof(prefix) - 1;
-    if (!jg_lines_next(lines) || lines->length < prefix_size ||
-        memcmp(lines->start, prefix, prefix_size) != 0) {
-        lines->line = 1;
+    if (!jg_lines_next(&reader->lines) || reader->lines.length < prefix_size ||
+        memcmp(reader->lines.start, prefix, prefix_size) != 0) {
+        reader->lines.line = 1;
         return fail_at_line(
-            lines, JIT_GEMM_ERR_ARGUMENT,
+            reader, JIT_GEMM_ERR_ARGUMENT,
             "give a file that `jit-gemm tune` wrote, or begin it so",
             "this is no recipe: it does not begin with 'jit_gemm recipe 1'");
     }
-    if (!jg_line_is(lines, first_line)) {
-        return fail_at_line(lines, JIT_GEMM_ERR_VERSION,
+    if (!jg_line_is(&reader->lines, first_line)) {
+        return fail_at_line(reader, JIT_GEMM_ERR_VERSION,
                             "tune again with this version of the library",
                             "a recipe of another format; this library reads format 1");
     }
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_items(struct jg_lines *lines,
-                                  const struct jg_recipe_checker *checker,
-                                  struct jg_recipe *recipe)
+static jit_gemm_status read_items(struct reader *reader)
 {
-    JG_TRY(read_first_line(lines));
-    while (jg_lines_next(lines)) {
+    JG_TRY(read_first_line(reader));
+    while (jg_lines_next(&reader->lines)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (jg_line_is_skipped(lines)) {
+        if (jg_line_is_skipped(&reader->lines)) {
             continue;
         }
-        if (!jg_line_take_keyword(lines, "problem", &rest, &size)) {
-            return fail_at_line(lines, JIT_GEMM_ERR_ARGUMENT,
+        if (!jg_line_take_keyword(&reader->lines, "problem", &rest, &size)) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
                                 "write: problem ARCH TEXT config=CONFIG, or # and a remark",
                                 "unknown kind of line");
         }
-        JG_TRY(read_problem(lines, rest, size, checker, recipe));
+        JG_TRY(read_problem(reader, rest, size));
     }
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_recipe_parse(const char *text, size_t size,
+jit_gemm_status jg_recipe_parse(const char *name, const char *text, size_t size,
                                 const struct jg_recipe_checker *checker,
                                 struct jg_recipe *ret_recipe)
 {
-    struct jg_recipe recipe = {0};
-    struct jg_lines lines = {.text = text, .size = size};
-    const jit_gemm_status status = read_items(&lines, checker, &recipe);
+    struct reader reader = {
+        .name = name, .lines = {.text = text, .size = size}, .checker = checker};
+    const jit_gemm_status status = read_items(&reader);
     if (status != JIT_GEMM_OK) {
-        jg_recipe_free(&recipe);
+        jg_recipe_free(&reader.recipe);
         return status;
     }
-    *ret_recipe = recipe;
+    *ret_recipe = reader.recipe;
     return JIT_GEMM_OK;
 }
 
@@ -474,11 +478,11 @@ static void print_update(const char *text, size_t size, const struct jg_recipe *
     }
 }
 
-jit_gemm_status jg_recipe_update(const char *old, size_t size,
+jit_gemm_status jg_recipe_update(const char *name, const char *old, size_t size,
                                  const struct jg_recipe *lines, struct jg_str *out)
 {
     struct jg_recipe parsed;
-    JG_TRY(jg_recipe_parse(old, size, NULL, &parsed));
+    JG_TRY(jg_recipe_parse(name, old, size, NULL, &parsed));
     print_update(old, size, &parsed, lines, out);
     jg_recipe_free(&parsed);
     return jg_str_status(out);

@@ -41,10 +41,10 @@ struct jg_recipe_checker {
  * Reads a recipe. Every line is checked: that the problem is legal, that the architecture
  * has kernels for it, and that they take the config. Where the problem names an epilogue
  * that `find` does not know, what depends on it is left to who asks for the problem.
- * Without a checker only the form is. ARGUMENT and UNSUPPORTED name the line; VERSION,
- * NO_MEMORY. Free it with jg_recipe_free.
+ * Without a checker only the form is. Errors begin with `name` and the line: ARGUMENT,
+ * UNSUPPORTED, VERSION; NO_MEMORY. Free it with jg_recipe_free.
  */
-jit_gemm_status jg_recipe_parse(const char *text, size_t size,
+jit_gemm_status jg_recipe_parse(const char *name, const char *text, size_t size,
                                 const struct jg_recipe_checker *checker,
                                 struct jg_recipe *ret_recipe);
 void jg_recipe_free(struct jg_recipe *recipe);
@@ -76,7 +76,7 @@ jit_gemm_status jg_recipe_apply(const struct jg_recipe_item *item,
 void jg_recipe_print(const struct jg_recipe *recipe, struct jg_str *out);
 /* Appends the old recipe's text, in which lines of `lines` replace those of the same
  * problem, and the others follow. As jg_recipe_parse without a checker. */
-jit_gemm_status jg_recipe_update(const char *old, size_t size,
+jit_gemm_status jg_recipe_update(const char *name, const char *old, size_t size,
                                  const struct jg_recipe *lines, struct jg_str *out);
 
 #endif

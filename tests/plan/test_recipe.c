@@ -29,7 +29,7 @@ static struct jg_recipe_checker checker_of(const struct jg_arch *arch)
 static jit_gemm_status parse(const char *text, struct jg_recipe *ret_recipe)
 {
     const struct jg_recipe_checker checker = checker_of(jg_arch_find("sm_90a"));
-    return jg_recipe_parse(text, strlen(text), &checker, ret_recipe);
+    return jg_recipe_parse("r", text, strlen(text), &checker, ret_recipe);
 }
 
 static struct jg_recipe recipe_of(const char *text)
@@ -79,52 +79,52 @@ Test(recipe, what_is_wrong_is_told_with_its_line_and_the_remedy)
         jit_gemm_status status;
         const char *messages[2];
     } rows[] = {
-        {"", JIT_GEMM_ERR_ARGUMENT, {"recipe line 1: this is no recipe", "jit-gemm tune"}},
-        {"jit_gemm manifest 1\n", JIT_GEMM_ERR_ARGUMENT, {"recipe line 1", "no recipe"}},
+        {"", JIT_GEMM_ERR_ARGUMENT, {"recipe r:1: this is no recipe", "jit-gemm tune"}},
+        {"jit_gemm manifest 1\n", JIT_GEMM_ERR_ARGUMENT, {"recipe r:1", "no recipe"}},
         {"jit_gemm recipe 2\n",
          JIT_GEMM_ERR_VERSION,
-         {"recipe line 1: a recipe of another format", "tune again"}},
+         {"recipe r:1: a recipe of another format", "tune again"}},
         {HEAD "prblem sm_90a 64x64x64 bf16 config=tile=64x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: unknown kind of line", "problem ARCH TEXT config=CONFIG"}},
+         {"recipe r:2: unknown kind of line", "problem ARCH TEXT config=CONFIG"}},
         {HEAD "problem 64x64x64 bf16 config=tile=64x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: ", "'64x64x64' is no architecture of this version"}},
+         {"recipe r:2: ", "'64x64x64' is no architecture of this version"}},
         {HEAD "\nproblem sm_90a 4096x4096 bf16 config=tile=64x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 3: ", "column"}},
+         {"recipe r:3: ", "column"}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: problem.config: ", "end the problem with config="}},
+         {"recipe r:2: problem.config: ", "end the problem with config="}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16 config=# none\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: problem.config: ", "end the problem with config="}},
+         {"recipe r:2: problem.config: ", "end the problem with config="}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16 config=tile=128\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: ", "tile"}},
+         {"recipe r:2: ", "tile"}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16 config=tile=1000x1000\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: problem.config: ", "change the config"}},
+         {"recipe r:2: problem.config: ", "change the config"}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16 config=mma=128x128\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: problem.config: ", "'mma' is a key of another architecture"}},
+         {"recipe r:2: problem.config: ", "'mma' is a key of another architecture"}},
         {HEAD "problem sm_90a 4096x4096x4096 bf16 a_scale=1x128 config=tile=128x128\n",
          JIT_GEMM_ERR_UNSUPPORTED,
-         {"recipe line 2: ", "scale"}},
+         {"recipe r:2: ", "scale"}},
         {HEAD "problem sm_90a m=1..64 n=64 k=64 a=bf16 dynamic=m config=tile=64x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: problem: a range of sizes has several kernels", "m=4096"}},
+         {"recipe r:2: problem: a range of sizes has several kernels", "m=4096"}},
         {HEAD "problem sm_90a 64x64x64 bf16 max_registers=99 config=tile=64x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: ", "leave max_registers and local_memory out"}},
+         {"recipe r:2: ", "leave max_registers and local_memory out"}},
         {HEAD "problem sm_90a 256x256x64 bf16 config=tile=128x128\n"
               "problem sm_100a 256x256x64 bf16 config=mma=128x128\n"
               "problem sm_90a m=256 n=256 k=64 a=bf16 b=bf16 config=tile=128x64\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 4: ", "is there twice, first on line 2"}},
+         {"recipe r:4: ", "is there twice, first on line 2"}},
         {HEAD "problem sm_90a 64x64x64 bf16 config=tile=128x128 # \001\n",
          JIT_GEMM_ERR_ARGUMENT,
-         {"recipe line 2: remark: ", "control byte"}},
+         {"recipe r:2: remark: ", "control byte"}},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -145,9 +145,9 @@ Test(recipe, a_zero_byte_is_refused)
     static const char text[] = HEAD "problem sm_90a 64x64x64 bf16\0config=tile=64x64\n";
     struct jg_recipe recipe = {0};
 
-    cr_expect_eq(jg_recipe_parse(text, sizeof(text) - 1, NULL, &recipe),
+    cr_expect_eq(jg_recipe_parse("r", text, sizeof(text) - 1, NULL, &recipe),
                  JIT_GEMM_ERR_ARGUMENT);
-    cr_expect_not_null(strstr(jg_error_text(), "recipe line 2: the line has a zero byte"));
+    cr_expect_not_null(strstr(jg_error_text(), "recipe r:2: the line has a zero byte"));
 }
 
 /* A problem is found by all its facts, however its text is written; not by its config. */
@@ -273,7 +273,7 @@ static void expect_update(const char *old, const char *expected)
                  JIT_GEMM_OK);
     cr_assert_eq(jg_recipe_add(&lines, jg_arch_find("sm_90a"), &problem, "new", 0),
                  JIT_GEMM_OK);
-    cr_assert_eq(jg_recipe_update(old, strlen(old), &lines, &text), JIT_GEMM_OK, "%s",
+    cr_assert_eq(jg_recipe_update("r", old, strlen(old), &lines, &text), JIT_GEMM_OK, "%s",
                  jg_error_text());
     cr_expect_str_eq(jg_str_text(&text), expected);
     jg_str_free(&text);
