@@ -80,20 +80,29 @@ typedef struct jit_gemm_recipe_line {
     double predicted_us;             /**< Likewise. */
 } jit_gemm_recipe_line;
 
+/** Flags of ::jit_gemm_recipe_write. */
+typedef enum jit_gemm_recipe_flags {
+    JIT_GEMM_RECIPE_REPLACE = 0, /**< The lines are the whole file. */
+    JIT_GEMM_RECIPE_UPDATE = 1,  /**< Keep what the file has, remarks too, but for the lines
+                                    of these problems, which are replaced. A file that is
+                                    not there is made. */
+    JIT_GEMM_RECIPE_CHECK = 2    /**< All but the writing: would it succeed? Makes a file
+                                    beside `path`, and removes it. */
+} jit_gemm_recipe_flags;
+
 /**
  * Writes a recipe for the context's architecture; its device is noted as a remark.
  *
  * @param path file to write; replaced at once by rename
  * @param lines each of another problem
  * @param count entries of `lines`
- * @param update not 0: keep what the file has, remarks too, but for the lines of these
- * problems, which are replaced; a file that is not there is made
+ * @param flags ::jit_gemm_recipe_flags, added up
  * @return OK, ARGUMENT (also of the file's lines), VERSION, IO, NO_MEMORY
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_recipe_write(const jit_gemm_context *context,
                                                    const char *path,
                                                    const jit_gemm_recipe_line *lines,
-                                                   size_t count, int32_t update);
+                                                   size_t count, uint32_t flags);
 
 #ifdef __cplusplus
 }

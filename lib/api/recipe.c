@@ -147,21 +147,26 @@ static jit_gemm_status print_file(const char *path, const struct jg_recipe *reci
 
 jit_gemm_status jit_gemm_recipe_write(const jit_gemm_context *context, const char *path,
                                       const jit_gemm_recipe_line *lines, size_t count,
-                                      int32_t update)
+                                      uint32_t flags)
 {
     JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(path, "path"));
     if (count > 0) {
         JG_TRY(jg_check_pointer(lines, "lines"));
     }
+    if (flags > (JIT_GEMM_RECIPE_UPDATE | JIT_GEMM_RECIPE_CHECK)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "flags", "add up jit_gemm_recipe_flags",
+                       "%u has others", flags);
+    }
     struct jg_recipe recipe = {0};
     struct jg_str text = {0};
     jit_gemm_status status = add_lines(context, lines, count, &recipe);
     if (status == JIT_GEMM_OK) {
-        status = print_file(path, &recipe, update != 0, &text);
+        status = print_file(path, &recipe, (flags & JIT_GEMM_RECIPE_UPDATE) != 0, &text);
     }
     if (status == JIT_GEMM_OK) {
-        status = jg_file_replace(path, &text);
+        status = (flags & JIT_GEMM_RECIPE_CHECK) != 0 ? jg_file_check(path)
+                                                      : jg_file_replace(path, &text);
     }
     jg_recipe_free(&recipe);
     jg_str_free(&text);

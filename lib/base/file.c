@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -79,32 +80,63 @@ static bool write_whole(int file, const struct jg_str *text)
     return fsync(file) == 0;
 }
 
-jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text)
+/* Beside the path, of a name that no other call has. The text is the caller's to free. */
+static jit_gemm_status open_temporary(const char *path, struct jg_str *ret_temporary,
+                                      int *ret_file)
 {
     static atomic_uint number; /* two threads may write the same path */
-    JG_TRY(jg_str_status(text));
-    struct jg_str temporary = {0};
-    jg_str_printf(&temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
+    jg_str_printf(ret_temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
                   atomic_fetch_add(&number, 1));
-    JG_TRY(jg_str_status(&temporary));
-    jit_gemm_status status = JIT_GEMM_OK;
-    const int file =
-        open(temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file < 0) {
-        status = fail_write(temporary.data, "created");
-        jg_str_free(&temporary);
-        return status;
+    JG_TRY(jg_str_status(ret_temporary));
+    *ret_file = open(ret_temporary->data,
+                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    return *ret_file >= 0 ? JIT_GEMM_OK : fail_write(ret_temporary->data, "created");
+}
+
+jit_gemm_status jg_file_check(const char *path)
+{
+    struct jg_str temporary = {0};
+    struct stat found;
+    int file = -1;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        errno = EISDIR;
+        return fail_write(path, "replaced");
     }
+    const jit_gemm_status status = open_temporary(path, &temporary, &file);
+    if (status == JIT_GEMM_OK) {
+        close(file);
+        (void)unlink(temporary.data);
+    }
+    jg_str_free(&temporary);
+    return status;
+}
+
+static jit_gemm_status write_and_rename(int file, const char *temporary, const char *path,
+                                        const struct jg_str *text)
+{
+    jit_gemm_status status = JIT_GEMM_OK;
     if (!write_whole(file, text)) {
-        status = fail_write(temporary.data, "written");
+        status = fail_write(temporary, "written");
         close(file);
     } else if (close(file) != 0) {
-        status = fail_write(temporary.data, "written");
-    } else if (rename(temporary.data, path) != 0) {
+        status = fail_write(temporary, "written");
+    } else if (rename(temporary, path) != 0) {
         status = fail_write(path, "replaced");
     }
     if (status != JIT_GEMM_OK) {
-        (void)unlink(temporary.data);
+        (void)unlink(temporary);
+    }
+    return status;
+}
+
+jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text)
+{
+    struct jg_str temporary = {0};
+    int file = -1;
+    JG_TRY(jg_str_status(text));
+    jit_gemm_status status = open_temporary(path, &temporary, &file);
+    if (status == JIT_GEMM_OK) {
+        status = write_and_rename(file, temporary.data, path, text);
     }
     jg_str_free(&temporary);
     return status;

@@ -256,8 +256,9 @@ Test(recipe, what_is_written_is_taken_and_updated)
     snprintf(device, sizeof(device), "on %s, %d multiprocessors",
              fixture.context->facts.name, fixture.context->facts.sm_count);
 
-    cr_assert_eq(jit_gemm_recipe_write(fixture.context, path, both, 2, 1), JIT_GEMM_OK,
-                 "%s", jit_gemm_last_error());
+    cr_assert_eq(
+        jit_gemm_recipe_write(fixture.context, path, both, 2, JIT_GEMM_RECIPE_UPDATE),
+        JIT_GEMM_OK, "%s", jit_gemm_last_error());
     snprintf(expected, sizeof(expected),
              HEAD "problem sm_90a m=512 n=512 k=512 a=bf16 config=" TILE
                   " # measured 1.23 us, predicted 2.50 us, %s\n"
@@ -270,7 +271,15 @@ Test(recipe, what_is_written_is_taken_and_updated)
                  JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("is there twice"), "%s", jit_gemm_last_error());
     expect_file(path, expected);
-    cr_assert_eq(jit_gemm_recipe_write(fixture.context, path, &one, 1, 1), JIT_GEMM_OK);
+    cr_expect_eq(jit_gemm_recipe_write(fixture.context, path, &one, 1,
+                                       JIT_GEMM_RECIPE_UPDATE | JIT_GEMM_RECIPE_CHECK),
+                 JIT_GEMM_OK);
+    expect_file(path, expected);
+    cr_expect_eq(jit_gemm_recipe_write(fixture.context, path, &one, 1, 4),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_assert_eq(
+        jit_gemm_recipe_write(fixture.context, path, &one, 1, JIT_GEMM_RECIPE_UPDATE),
+        JIT_GEMM_OK);
     snprintf(expected, sizeof(expected),
              HEAD "problem sm_90a m=512 n=512 k=512 a=bf16 config=tile=64x256"
                   " # measured 1.00 us, %s\n"
@@ -325,7 +334,8 @@ Test(recipe, every_failing_allocation_is_survived)
             status = jit_gemm_check(fixture.context, &problem);
         }
         if (status == JIT_GEMM_OK) {
-            status = jit_gemm_recipe_write(fixture.context, path, &line, 1, 1);
+            status = jit_gemm_recipe_write(fixture.context, path, &line, 1,
+                                           JIT_GEMM_RECIPE_UPDATE);
         }
         jg_alloc_fail_at(0, 0);
         failures += status != JIT_GEMM_OK;

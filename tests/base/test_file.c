@@ -51,6 +51,8 @@ Test(file, what_replaced_a_file_is_read_back_and_leaves_nothing_beside_it)
     }
     jg_str_puts(&second, "the second\n");
 
+    cr_assert_eq(jg_file_check(path), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_expect_neq(access(path, F_OK), 0, "the check leaves a file");
     cr_assert_eq(jg_file_replace(path, &first), JIT_GEMM_OK, "%s", jg_error_text());
     cr_assert_eq(jg_file_read(path, first.size, &back), JIT_GEMM_OK);
     cr_expect_eq(back.size, first.size);
@@ -78,5 +80,8 @@ Test(file, what_is_no_file_is_named)
     cr_expect_eq(jg_file_read("/tmp", 10, &text), JIT_GEMM_ERR_IO);
     cr_expect_eq(jg_file_replace("/nowhere/at/all", &text), JIT_GEMM_ERR_IO);
     cr_expect_not_null(strstr(jg_error_text(), "cannot be created"));
+    cr_expect_eq(jg_file_check("/nowhere/at/all"), JIT_GEMM_ERR_IO);
+    cr_expect_eq(jg_file_check("/tmp"), JIT_GEMM_ERR_IO);
+    cr_expect_not_null(strstr(jg_error_text(), "'/tmp' cannot be replaced"));
     jg_str_free(&text);
 }
