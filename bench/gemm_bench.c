@@ -112,6 +112,11 @@ void gemm_bench_close(struct gemm_bench **bench)
     *bench = NULL;
 }
 
+static bool is_stopped(const struct match *match)
+{
+    return match->bench->options.is_stopped != NULL && match->bench->options.is_stopped();
+}
+
 static int warm_up(struct match *match)
 {
     struct gemm_bench *bench = match->bench;
@@ -123,6 +128,9 @@ static int warm_up(struct match *match)
         return -1;
     }
     while (bench_now_us() - begin_us < span_us) {
+        if (is_stopped(match)) {
+            return bench_fail(match->error, "stopped");
+        }
         if (gemm_match_launch_many(match, &match->contenders[0], launches) != 0 ||
             gemm_match_synchronize(match) != 0) {
             return -1;
@@ -146,6 +154,9 @@ static int time_rounds(struct match *match)
         for (size_t turn = 0; turn < count; turn++) {
             struct contender *contender = &match->contenders[(round + turn) % count];
             const size_t at = contender->sample_count++;
+            if (is_stopped(match)) {
+                return bench_fail(match->error, "stopped");
+            }
             if (gemm_match_time(match, contender, contender->launches,
                                 &contender->samples_us[at],
                                 &contender->issue_us[at]) != 0) {
@@ -217,7 +228,8 @@ static void summarize(struct match *match)
     result->launches = match->contenders[0].launches;
 }
 
-static void describe_kernel(struct match *match, const jit_gemm_problem *problem)
+static void describe_kernel(struct match *match, const jit_gemm_problem *problem,
+                            const jit_gemm *gemm)
 {
     struct gemm_bench_result *result = match->result;
     jit_gemm_info info = {.struct_size = sizeof(info)};
@@ -235,7 +247,7 @@ static void describe_kernel(struct match *match, const jit_gemm_problem *problem
         snprintf(result->epilogue, sizeof(result->epilogue), "%.*s", (int)size,
                  match->epilogue->source);
     }
-    if (jit_gemm_get_info(match->gemm, &info) == JIT_GEMM_OK) {
+    if (jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK) {
         memcpy(result->config, info.config, sizeof(result->config));
         memcpy(result->entry_point, info.entry, sizeof(result->entry_point));
         result->origin = info.origin;
@@ -244,6 +256,35 @@ static void describe_kernel(struct match *match, const jit_gemm_problem *problem
         result->grid_ctas = info.grid_ctas;
         result->compile_ms = info.compile_ms;
     }
+}
+
+/* The contenders of jit_gemm, and what they work on. */
+static int prepare_kernels(struct match *match, const jit_gemm_problem *problem,
+                           jit_gemm *const *gemms, size_t count)
+{
+    struct gemm_bench *bench = match->bench;
+    describe_kernel(match, problem, gemms[0]);
+    if (gemm_sets_create(bench->context, problem, match->epilogue, 2 * bench->l2_bytes,
+                         bench->memory_bytes, bench->options.seed, &match->sets,
+                         match->error) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (gemm_sets_give_workspace(match->sets, gemms[i], match->error) != 0) {
+            return -1;
+        }
+    }
+    const struct gemm_shape *shape = &match->sets->shape;
+    match->result->flops =
+        2.0 * (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch;
+    match->result->sets = match->sets->count;
+    match->result->sets_mib =
+        (double)match->sets->count * (double)match->sets->input_bytes / 1048576.0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = i == 0 ? "jit_gemm" : "candidate";
+        gemm_match_add(match, name, NULL, NULL, NULL)->gemm = gemms[i];
+    }
+    return 0;
 }
 
 static int prepare_match(struct match *match, const jit_gemm_problem *problem)
@@ -255,20 +296,9 @@ static int prepare_match(struct match *match, const jit_gemm_problem *problem)
     if (jit_gemm_create(bench->context, problem, &match->gemm) != JIT_GEMM_OK) {
         return bench_fail(match->error, "create: %s", jit_gemm_last_error());
     }
-    describe_kernel(match, problem);
-    if (gemm_sets_create(bench->context, problem, match->epilogue, 2 * bench->l2_bytes,
-                         bench->memory_bytes, bench->options.seed, &match->sets,
-                         match->error) != 0 ||
-        gemm_sets_give_workspace(match->sets, match->gemm, match->error) != 0) {
+    if (prepare_kernels(match, problem, &match->gemm, 1) != 0) {
         return -1;
     }
-    const struct gemm_shape *shape = &match->sets->shape;
-    match->result->flops =
-        2.0 * (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch;
-    match->result->sets = match->sets->count;
-    match->result->sets_mib =
-        (double)match->sets->count * (double)match->sets->input_bytes / 1048576.0;
-    gemm_match_add(match, "jit_gemm", NULL, NULL, NULL);
     if (bench->cublaslt != NULL) {
         gemm_match_add_rivals(match);
     }
@@ -304,10 +334,31 @@ static int play_match(struct match *match, const jit_gemm_problem *problem)
     return 0;
 }
 
-int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                       const jit_gemm_epilogue *epilogue,
-                       struct gemm_bench_result *ret_result,
-                       char error[GEMM_BENCH_ERROR_SIZE])
+static int play_kernels(struct match *match, const jit_gemm_problem *problem,
+                        jit_gemm *const *gemms, size_t count)
+{
+    if (gemm_sets_check(problem, match->error) != 0 ||
+        prepare_kernels(match, problem, gemms, count) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) { /* they differ in nothing else */
+        jit_gemm_info info = {.struct_size = sizeof(info)};
+        if (jit_gemm_get_info(gemms[i], &info) == JIT_GEMM_OK) {
+            bench_copy_line(match->contenders[i].entry->note,
+                            sizeof(match->contenders[i].entry->note), info.config);
+        }
+    }
+    if (gemm_match_compare(match) != 0 || warm_up(match) != 0 || time_rounds(match) != 0) {
+        return -1;
+    }
+    summarize(match);
+    return 0;
+}
+
+/* Without kernels of the caller's: the one that is chosen, and the rivals. */
+static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
+                   const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms, size_t count,
+                   struct gemm_bench_result *ret_result, char error[GEMM_BENCH_ERROR_SIZE])
 {
     struct match *match = calloc(1, sizeof(*match));
     struct gemm_bench_result *result = calloc(1, sizeof(*result));
@@ -320,7 +371,8 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
     match->epilogue = epilogue;
     match->result = result;
     match->error = error;
-    const int status = play_match(match, problem);
+    const int status = gemms != NULL ? play_kernels(match, problem, gemms, count)
+                                     : play_match(match, problem);
     if (bench->options.progress != NULL) {
         fprintf(bench->options.progress, "%s: %s\n", result->problem,
                 status == 0 ? "measured" : error);
@@ -338,4 +390,24 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
     free(match);
     free(result);
     return status;
+}
+
+int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
+                       const jit_gemm_epilogue *epilogue,
+                       struct gemm_bench_result *ret_result,
+                       char error[GEMM_BENCH_ERROR_SIZE])
+{
+    return measure(bench, problem, epilogue, NULL, 0, ret_result, error);
+}
+
+int gemm_bench_measure_kernels(struct gemm_bench *bench, const jit_gemm_problem *problem,
+                               const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms,
+                               size_t count, struct gemm_bench_result *ret_result,
+                               char error[GEMM_BENCH_ERROR_SIZE])
+{
+    if (count == 0 || count > GEMM_BENCH_MAX_ENTRIES) {
+        return bench_fail(error, "%zu kernels: give 1 to %d", count,
+                          GEMM_BENCH_MAX_ENTRIES);
+    }
+    return measure(bench, problem, epilogue, gemms, count, ret_result, error);
 }

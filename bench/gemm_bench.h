@@ -17,6 +17,7 @@
 #ifndef BENCH_GEMM_BENCH_H
 #define BENCH_GEMM_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 #define GEMM_BENCH_MAX_ROUNDS 200 /* timed rounds of one measurement, at most */
 
 #define GEMM_BENCH_ERROR_SIZE  1024
-#define GEMM_BENCH_MAX_ENTRIES 8
+#define GEMM_BENCH_MAX_ENTRIES 32
 
 /* How to measure. Zero means default in every field. */
 struct gemm_bench_options {
@@ -40,9 +41,10 @@ struct gemm_bench_options {
     double warmup_ms; /* before the first problem, default 1000; 300 before others */
     uint64_t seed;    /* of the inputs, default 1 */
     FILE *progress;   /* receives a line per problem while it runs; NULL: silence */
+    bool (*is_stopped)(void); /* asked between timings; true: fail; NULL: never */
 };
 
-/* One contender at one problem. Entry 0 is always jit_gemm. */
+/* One contender at one problem. Entry 0 is always jit_gemm, or the first of its kernels. */
 struct gemm_bench_entry {
     char name[48];    /* "jit_gemm", "cublaslt default", "cublaslt best", ... */
     char note[160];   /* what differs or why it is absent; may be empty */
@@ -105,6 +107,15 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
                        const jit_gemm_epilogue *epilogue,
                        struct gemm_bench_result *ret_result,
                        char error[GEMM_BENCH_ERROR_SIZE]);
+
+/*
+ * Measures kernels of one problem beside each other: an entry for each, in their order;
+ * ratios are to the first. Notes are their configs; the first one's is the result's.
+ */
+int gemm_bench_measure_kernels(struct gemm_bench *bench, const jit_gemm_problem *problem,
+                               const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms,
+                               size_t count, struct gemm_bench_result *ret_result,
+                               char error[GEMM_BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */
 void gemm_bench_close(struct gemm_bench **bench);

@@ -29,10 +29,11 @@ struct gemm_bench {
     int warmed;
 };
 
-/* One thing that is timed: jit_gemm, or a cuBLASLt algorithm with perhaps a second kernel.
- */
+/* One thing that is timed: a kernel of jit_gemm, or a cuBLASLt algorithm with perhaps a
+ * second kernel. */
 struct contender {
     struct gemm_bench_entry *entry;
+    const jit_gemm *gemm;       /* borrowed; NULL: the plan */
     struct cublaslt_plan *plan; /* NULL: jit_gemm */
     int algorithm;
     const struct elementwise *after; /* may be NULL */
@@ -50,7 +51,7 @@ struct contender {
 struct match {
     struct gemm_bench *bench;
     const jit_gemm_epilogue *epilogue;
-    jit_gemm *gemm;
+    jit_gemm *gemm; /* owned; NULL where the caller has them */
     struct gemm_sets *sets;
     size_t next_set;
     struct rival_scales *rival_scales; /* of `plain` and `gelu_bias`; NULL: no rival */

@@ -471,8 +471,13 @@ int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
 {
     jit_gemm_info info = {.struct_size = sizeof(info)};
     jit_gemm_status status = jit_gemm_get_info(gemm, &info);
-    if (status == JIT_GEMM_OK && info.workspace_bytes > 0) {
+    if (status == JIT_GEMM_OK && info.workspace_bytes > sets->workspace_bytes) {
         const size_t bytes = (size_t)info.workspace_bytes;
+        if (sets->workspace != 0) {
+            jit_gemm_device_free(sets->context, sets->workspace);
+            sets->workspace = 0;
+        }
+        sets->workspace_bytes = bytes;
         status = jit_gemm_device_alloc(sets->context, bytes, &sets->workspace);
         if (status == JIT_GEMM_OK) {
             status = jit_gemm_device_fill(sets->context, sets->workspace, 0, bytes);

@@ -45,6 +45,7 @@ struct gemm_sets {
     size_t count;
     uint64_t arena;     /* device address of all sets */
     uint64_t workspace; /* of the kernel, or 0: the sets are launched one after the other */
+    size_t workspace_bytes;
     size_t set_bytes;   /* one set, outputs included */
     size_t input_bytes; /* one set, inputs only */
     size_t a_offset, b_offset, c_offset, d_offset;
@@ -72,7 +73,8 @@ int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
                      char error[BENCH_ERROR_SIZE]);
 
-/* Gives all sets the workspace that the kernel needs, if any. */
+/* Gives all sets the workspace that the kernel needs, if any. Of several kernels, which run
+ * one after the other, the largest stays. */
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE]);
 

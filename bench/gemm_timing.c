@@ -36,7 +36,7 @@ int gemm_match_launch(struct match *match, const struct contender *contender, si
     if (contender->plan != NULL) {
         return launch_rival(match, contender, set);
     }
-    if (jit_gemm_run(match->gemm, &match->sets->args[set], NULL) != JIT_GEMM_OK) {
+    if (jit_gemm_run(contender->gemm, &match->sets->args[set], NULL) != JIT_GEMM_OK) {
         return bench_fail(match->error, "jit_gemm_run: %s", jit_gemm_last_error());
     }
     return 0;
@@ -152,8 +152,9 @@ int gemm_match_compare(struct match *match)
         if (!(difference <= contender->tolerance)) {
             status = bench_fail(match->error,
                                 "%s and jit_gemm disagree: largest difference %.3g of the "
-                                "largest value, more than %.3g; nothing was timed",
-                                contender->entry->name, difference, contender->tolerance);
+                                "largest value, more than %.3g; nothing was timed (%s)",
+                                contender->entry->name, difference, contender->tolerance,
+                                contender->entry->note);
         }
     }
     free(reference);
