@@ -37,6 +37,7 @@ int cmd_verify_manifest(int argc, char **argv);
 int cmd_epilogue(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
@@ -180,6 +181,11 @@ int cli_absolute_path(const char *path, char *buffer, size_t size);
 int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context);
 
+/* The same with a GPU whose place nothing takes: times of an emulated device say nothing of
+ * it. `command` is for the message. */
+int cli_context_open_gpu(const char *command, const struct cli_context_options *options,
+                         jit_gemm_context **ret_context);
+
 /* One of the library's own epilogues; false if it has none of this name. */
 bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
                              jit_gemm_named_epilogue *ret_named);
@@ -202,6 +208,8 @@ struct cli_problem {
  * the error was printed. Free with cli_problem_free in either case. */
 int cli_problem_read(struct cli_problem *problem, char **words, int count);
 void cli_problem_free(struct cli_problem *problem);
+/* Words up to where the next problem begins: at one that opens with a digit or `m=`. */
+int cli_count_problem_words(char **words, int count);
 /* Fills a table of --epilogue, --epilogue-file and --operand, for `problem`. */
 #define CLI_EPILOGUE_OPTION_COUNT 6
 void cli_epilogue_table(struct cli_problem *problem,

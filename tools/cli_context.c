@@ -252,6 +252,24 @@ static int open_context(const struct cli_context_options *options, bool needs_de
     return status == JIT_GEMM_OK ? CLI_OK : report_no_device(status, options);
 }
 
+int cli_context_open_gpu(const char *command, const struct cli_context_options *options,
+                         jit_gemm_context **ret_context)
+{
+    struct cli_context_options settings = *options;
+    int code = cli_check_device(&settings);
+
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (strcmp(settings.device, CLI_EMULATOR) == 0) {
+        return cli_usage_error("%s --device emulator: times of an emulated device say "
+                               "nothing of a GPU; use `run --device emulator`",
+                               command);
+    }
+    settings.device = NULL;
+    return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
+}
+
 int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context)
 {

@@ -18,6 +18,7 @@ static const struct cli_command commands[] = {
     {"epilogue", "the library's own epilogues; check one in milliseconds", cmd_epilogue},
     {"cache", "look after the disk cache: ls, stat, verify, gc, explain", cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},
+    {"tune", "measure candidate configs, and write the fastest as a recipe", cmd_tune},
     {"doctor", "say what this machine has and what will work", cmd_doctor},
     {"env", "list the environment variables", cmd_env},
     {"version", "print the version", cmd_version},

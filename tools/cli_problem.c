@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Problems and epilogues from words and options. */
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,6 +291,17 @@ static char *join_words(char **words, int count)
     }
     text[used] = '\0';
     return text;
+}
+
+int cli_count_problem_words(char **words, int count)
+{
+    int length = 1;
+
+    while (length < count && !isdigit((unsigned char)words[length][0]) &&
+           strncmp(words[length], "m=", 2) != 0) {
+        length++;
+    }
+    return length;
 }
 
 int cli_problem_read(struct cli_problem *problem, char **words, int count)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm bench: timings, alone or beside cuBLASLt. The measuring is bench/'s. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,18 +24,6 @@ struct bench_options {
     int64_t rounds, seed;
     bool json;
 };
-
-/* Where the next problem begins: at a word that opens with a digit or `m=`. */
-static int count_problem_words(char **words, int count)
-{
-    int length = 1;
-
-    while (length < count && !isdigit((unsigned char)words[length][0]) &&
-           strncmp(words[length], "m=", 2) != 0) {
-        length++;
-    }
-    return length;
-}
 
 static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
                            const struct cli_problem *problem,
@@ -89,7 +76,7 @@ static int measure_words(const struct bench_options *options, struct cli_problem
         gemm_bench_print_head(stdout, gemm_bench_machine(bench));
     }
     for (int at = 0; at < count && code == CLI_OK;) {
-        int length = count_problem_words(words + at, count - at);
+        int length = cli_count_problem_words(words + at, count - at);
         struct cli_problem problem = *model;
 
         code = cli_problem_read(&problem, words + at, length);
@@ -103,23 +90,6 @@ static int measure_words(const struct bench_options *options, struct cli_problem
     return code;
 }
 
-/* Nothing takes the GPU's place: times of an emulated device say nothing of it. */
-static int open_gpu(const struct bench_options *options, jit_gemm_context **ret_context)
-{
-    struct cli_context_options settings = options->context;
-    int code = cli_check_device(&settings);
-
-    if (code != CLI_OK) {
-        return code;
-    }
-    if (strcmp(settings.device, CLI_EMULATOR) == 0) {
-        return cli_usage_error("bench --device emulator: times of an emulated device say "
-                               "nothing of a GPU; use `run --device emulator`");
-    }
-    settings.device = NULL;
-    return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
-}
-
 /* Reads all problems before anything is measured, so that a typing error is told at
  * once, and what cannot be measured. */
 static int check_words(const struct cli_problem *model, char **words, int count)
@@ -127,7 +97,7 @@ static int check_words(const struct cli_problem *model, char **words, int count)
     char error[GEMM_BENCH_ERROR_SIZE] = "";
 
     for (int at = 0; at < count;) {
-        int length = count_problem_words(words + at, count - at), code;
+        int length = cli_count_problem_words(words + at, count - at), code;
         struct cli_problem problem = *model;
 
         code = cli_problem_read(&problem, words + at, length);
@@ -180,7 +150,7 @@ int cmd_bench(int argc, char **argv)
     }
     code = check_words(&model, argv + 1, words);
     if (code == CLI_OK) {
-        code = open_gpu(&options, &context);
+        code = cli_context_open_gpu("bench", &options.context, &context);
     }
     if (code == CLI_OK) {
         code = measure_words(&options, &model, context, argv + 1, words);

@@ -7,18 +7,24 @@
  *
  * COMPUTING_DRIVER names the types and what goes wrong in the structured kernel, for
  * instance "bf16 f32 none": type of A and B, type of D, and one of none, element (one is
- * wrong), unwritten (one is left out), stray (a write between two rows), before and after
- * (one outside the matrix). The reference kernel, 256 threads per block, makes no mistakes;
- * as an emulator (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
+ * wrong), large (one is, in kernels of more than 100 KiB of shared memory), unwritten (one
+ * is left out), stray (a write between two rows), before and after (one outside the
+ * matrix). The reference kernel, 256 threads per block, makes no mistakes; as an emulator
+ * (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
+ *
+ * With COMPUTING_CLOCK events have no time of the host: each launch takes 257 microseconds,
+ * less one for each KiB of shared memory.
  *
  * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
  * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/fake_driver.h"
 #include "verify/elements.h"
@@ -28,6 +34,11 @@
 /* What fake_driver.c calls its own launch in this build. */
 CUresult fake_launch_kernel(const CUlaunchConfig *config, CUfunction function,
                             void **params, void **extra);
+
+/* Likewise. Its events are a struct timespec each. */
+CUresult fake_event_record(CUevent event, CUstream stream);
+
+static atomic_llong clock_ns; /* of COMPUTING_CLOCK */
 
 /* Of one matrix; no rows: without scales. */
 struct blocks {
@@ -110,13 +121,15 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
     }
 }
 
-static void make_mistake(const struct jg_kernel_params *params, const struct plan *plan)
+static void make_mistake(const struct jg_kernel_params *params, const struct plan *plan,
+                         bool is_large)
 {
     unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
     size_t last = ((size_t)params->m - 1) * (size_t)params->d.ld + params->n - 1;
 
-    if (strcmp(plan->fault, "element") == 0) {
+    if (strcmp(plan->fault, "element") == 0 ||
+        (is_large && strcmp(plan->fault, "large") == 0)) {
         element_store(plan->d_type, d, last, 1000);
     } else if (strcmp(plan->fault, "unwritten") == 0) {
         memset(d + last * size, element_poison_byte(plan->d_type), size);
@@ -127,6 +140,19 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
     } else if (strcmp(plan->fault, "after") == 0) {
         d[(size_t)params->m * (size_t)params->d.ld * size] = 0;
     }
+}
+
+DRIVER_API CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    const CUresult result = fake_event_record(event, stream);
+
+    if (result == CUDA_SUCCESS && getenv("COMPUTING_CLOCK") != NULL) {
+        const long long now = atomic_load(&clock_ns);
+
+        *(struct timespec *)(void *)event = (struct timespec){
+            .tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
+    }
+    return result;
 }
 
 DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
@@ -145,13 +171,14 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         return CUDA_ERROR_LAUNCH_TIMEOUT;
     }
 #endif
+    atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);
     }
     if (!is_reference) {
-        make_mistake(values, &plan);
+        make_mistake(values, &plan, config->sharedMemBytes > 100 * 1024);
     }
     return CUDA_SUCCESS;
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables, JSON and the summary of jit-gemm tune. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tune.h"
+
+static void print_table(const struct tune_problem *problem)
+{
+    const double chosen_us = problem->candidates[0].measured_us;
+
+    printf("\n%s\n%12s %12s %8s %8s  config\n", problem->text, "predicted us",
+           "measured us", "ratio", "spread");
+    for (size_t i = 0; i < problem->candidate_count; i++) {
+        const struct tune_candidate *candidate = &problem->candidates[i];
+
+        if (candidate->reason[0] != '\0') {
+            printf("%12.2f %12s %8s %8s  %s\n    not made: %s\n", candidate->predicted_us,
+                   "-", "-", "-", candidate->config, candidate->reason);
+            continue;
+        }
+        printf("%12.2f %12.2f %8.3f %7.1f%%  %s%s%s\n", candidate->predicted_us,
+               candidate->measured_us, candidate->measured_us / chosen_us,
+               candidate->spread * 100.0, candidate->config,
+               i == 0 ? " (the model's choice)" : "",
+               i == problem->best ? " (the fastest)" : "");
+    }
+}
+
+static void print_json(const struct tune_problem *problem, const char *arch)
+{
+    const double chosen_us = problem->candidates[0].measured_us;
+
+    printf("{");
+    cli_json_field(stdout, "problem", problem->text, true);
+    cli_json_field(stdout, "arch", arch, true);
+    printf("\"best\": %zu, \"candidates\": [", problem->best);
+    for (size_t i = 0; i < problem->candidate_count; i++) {
+        const struct tune_candidate *candidate = &problem->candidates[i];
+
+        printf("%s{", i > 0 ? ", " : "");
+        cli_json_field(stdout, "config", candidate->config, true);
+        printf("\"predicted_us\": ");
+        cli_json_number(stdout, candidate->predicted_us);
+        if (candidate->reason[0] != '\0') {
+            printf(", ");
+            cli_json_field(stdout, "not_made", candidate->reason, false);
+        } else {
+            printf(", \"measured_us\": ");
+            cli_json_number(stdout, candidate->measured_us);
+            printf(", \"ratio\": ");
+            cli_json_number(stdout, candidate->measured_us / chosen_us);
+            printf(", \"spread\": ");
+            cli_json_number(stdout, candidate->spread);
+        }
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+void tune_print_problem(const struct tune_problem *problem, const char *arch, bool json)
+{
+    if (json) {
+        print_json(problem, arch);
+    } else {
+        print_table(problem);
+    }
+    fflush(stdout);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+struct tune_regret tune_sum_up(const struct tune_problems *problems)
+{
+    struct tune_regret regret = {0};
+    double *ratios = cli_alloc(problems->count * sizeof(*ratios));
+
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct tune_problem *problem = &problems->items[i];
+
+        if (!problem->is_measured) {
+            continue;
+        }
+        const double ratio = problem->candidates[0].measured_us /
+                             problem->candidates[problem->best].measured_us;
+        for (size_t c = 0; c < problem->candidate_count; c++) {
+            regret.candidates += problem->candidates[c].reason[0] == '\0';
+        }
+        if (ratio > regret.worst) {
+            regret.worst = ratio;
+            regret.worst_problem = problem->text;
+        }
+        ratios[regret.measured++] = ratio;
+    }
+    if (regret.measured > 0) {
+        const size_t count = regret.measured;
+        const size_t least = (count * 95 + 99) / 100; /* so many are no worse */
+
+        qsort(ratios, count, sizeof(*ratios), compare_numbers);
+        regret.median = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2.0;
+        regret.p95 = ratios[least - 1];
+    }
+    free(ratios);
+    return regret;
+}
+
+void tune_print_summary(const struct tune_problems *problems, const char *path, bool json)
+{
+    const struct tune_regret regret = tune_sum_up(problems);
+    const size_t failed = problems->count - regret.measured;
+
+    if (json) {
+        printf("{\"summary\": {\"problems\": %zu, \"failed\": %zu, \"candidates\": %zu, "
+               "\"regret_median\": ",
+               problems->count, failed, regret.candidates);
+        cli_json_number(stdout, regret.median);
+        printf(", \"regret_p95\": ");
+        cli_json_number(stdout, regret.p95);
+        printf(", \"regret_worst\": ");
+        cli_json_number(stdout, regret.worst);
+        if (path != NULL) {
+            printf(", ");
+            cli_json_field(stdout, "recipe", path, false);
+        }
+        printf("}}\n");
+        return;
+    }
+    if (regret.worst_problem != NULL) {
+        printf(
+            "\nthe model's choice takes %.3f times the fastest one's time (median), %.3f "
+            "times (95th percentile),\nat worst %.3f times: %s\n",
+            regret.median, regret.p95, regret.worst, regret.worst_problem);
+    }
+    printf("tune: problems=%zu failed=%zu candidates=%zu regret_median=%.3f "
+           "regret_p95=%.3f regret_worst=%.3f%s%s\n",
+           problems->count, failed, regret.candidates, regret.median, regret.p95,
+           regret.worst, path != NULL ? " recipe=" : "", path != NULL ? path : "");
+}
