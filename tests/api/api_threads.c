@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api_fixture.h"
+#include "jit_gemm/recipe.h"
 #include "plain_test.h"
 
 #define THREADS 16
@@ -42,6 +43,21 @@ static void *run_often(void *user)
             .d = {.pointer = base + 0x20000 + (uint64_t)(i % 3) * 256}};
         job->status = jit_gemm_run(job->gemm, &args, NULL);
     }
+    return NULL;
+}
+
+/* Odd threads give the context a recipe, even ones ask for its problem. */
+static void *add_or_create(void *user)
+{
+    static const char recipe[] = "jit_gemm recipe 1\nproblem sm_90a 768x512x512 bf16 "
+                                 "config=tile=128x128 cluster=1x1\n";
+    struct job *job = user;
+    const jit_gemm_problem problem = api_problem(job->text);
+    jit_gemm_context *context = job->fixture->context;
+    pthread_barrier_wait(job->barrier);
+    job->status = job->number % 2 != 0 ? jit_gemm_context_add_recipe(context, "r", recipe,
+                                                                     sizeof(recipe) - 1)
+                                       : jit_gemm_create(context, &problem, &job->gemm);
     return NULL;
 }
 
@@ -133,6 +149,29 @@ static void different_problems_at_once(struct api_fixture *fixture)
     expect(jg_compiler_dummy_calls(fixture->compiler) - before == 4, "four compiles");
 }
 
+static void recipes_come_while_others_create(struct api_fixture *fixture)
+{
+    struct job jobs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){.fixture = fixture, .text = "768x512x512 bf16", .number = i};
+    }
+    const int before = jg_compiler_dummy_calls(fixture->compiler);
+    run_jobs(jobs, add_or_create);
+    for (int i = 0; i < THREADS; i++) {
+        expect(jobs[i].status == JIT_GEMM_OK, "a create beside recipes");
+        jit_gemm_destroy(&jobs[i].gemm);
+    }
+    const int calls = jg_compiler_dummy_calls(fixture->compiler) - before;
+    expect(calls == 1 || calls == 2, "at most one compile without and one with the recipe");
+    const jit_gemm_problem problem = api_problem("768x512x512 bf16");
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    jit_gemm *gemm = NULL;
+    expect(jit_gemm_create(fixture->context, &problem, &gemm) == JIT_GEMM_OK &&
+               jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK && info.recipe[0] != '\0',
+           "a create after them takes the recipe");
+    jit_gemm_destroy(&gemm);
+}
+
 int main(void)
 {
     struct api_fixture fixture;
@@ -144,6 +183,7 @@ int main(void)
     one_handle_runs_on_all_threads(jobs);
     failed_build_tells_everyone(&fixture);
     different_problems_at_once(&fixture);
+    recipes_come_while_others_create(&fixture);
     jit_gemm_context_destroy(&fixture.context);
     for (int i = 0; i < THREADS; i++) {
         jit_gemm_destroy(&jobs[i].gemm);
