@@ -37,8 +37,10 @@ static jit_gemm_status emit_code(const struct making *making, enum jg_code_kind 
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {
-        status = jg_budget_check(&problem->budget, result.entry, result.binary.registers,
-                                 result.binary.spill_bytes);
+        status = jg_settled_blame(making->settled,
+                                  jg_budget_check(&problem->budget, result.entry,
+                                                  result.binary.registers,
+                                                  result.binary.spill_bytes));
     }
     if (status == JIT_GEMM_OK) {
         jit_gemm_info *info = &artifact->info;

@@ -340,8 +340,9 @@ jit_gemm_status jg_step_create(
     jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
     if (status == JIT_GEMM_OK) {
         /* Not earlier: who waited for the same kernel may allow it more. */
-        status = jg_budget_check(&problem->budget, gemm->kernel->entry,
-                                 gemm->kernel->registers, gemm->kernel->local_bytes);
+        status = jg_settled_blame(
+            &settled, jg_budget_check(&problem->budget, gemm->kernel->entry,
+                                      gemm->kernel->registers, gemm->kernel->local_bytes));
     }
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(gemm->kernel);

@@ -113,8 +113,9 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct
         status = check_kept(prewarm, &result, ret_origin);
     }
     if (status == JIT_GEMM_OK) {
-        status = jg_budget_check(&problem.budget, result.entry, result.binary.registers,
-                                 result.binary.spill_bytes);
+        status = jg_settled_blame(&settled, jg_budget_check(&problem.budget, result.entry,
+                                                            result.binary.registers,
+                                                            result.binary.spill_bytes));
     }
     jg_binary_free(&result.binary);
     if (status == JIT_GEMM_ERR_COMPILE) {

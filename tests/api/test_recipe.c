@@ -210,6 +210,30 @@ Test(recipe, a_cluster_that_does_not_fit_names_the_recipe)
     api_fixture_close(&fixture);
 }
 
+/* It is no part of the problem that the recipe has, and held against its kernel. */
+Test(recipe, a_budget_that_its_kernel_exceeds_names_the_recipe)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    expect_added(&fixture, "r", one_line);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16 max_registers=100");
+    static const char manifest[] =
+        "jit_gemm manifest 1\nproblem 512x512x512 bf16 max_registers=100\n";
+    jit_gemm_artifact *artifact = NULL;
+    jit_gemm *gemm = NULL;
+
+    cr_expect_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_ERR_BUDGET);
+    cr_expect(api_error_has("recipe r:2: problem.register_limit: "), "%s",
+              jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_build(fixture.context, &problem, JIT_GEMM_EMIT_CUBIN, &artifact),
+                 JIT_GEMM_ERR_BUDGET);
+    cr_expect(api_error_has("recipe r:2: "), "%s", jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_prewarm(fixture.context, manifest, strlen(manifest), NULL, NULL),
+                 JIT_GEMM_ERR_BUDGET);
+    cr_expect(api_error_has("recipe r:2: "), "%s", jit_gemm_last_error());
+    api_fixture_close(&fixture);
+}
+
 Test(recipe, of_a_long_name_the_end_is_told)
 {
     struct api_fixture fixture;
