@@ -271,6 +271,9 @@ static int check_options(const struct tune_options *options,
     if (options->output == NULL) {
         return cli_usage_error("tune: -o FILE is missing: the recipe to write");
     }
+    if (strcmp(options->output, "-") == 0) {
+        return cli_usage_error("tune: -o needs a file; standard output has the tables");
+    }
     if (options->rounds > GEMM_BENCH_MAX_ROUNDS) {
         return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
     }

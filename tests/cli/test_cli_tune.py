@@ -139,6 +139,7 @@ def test_what_cannot_be_done_is_told_before_anything_is_compiled():
         missing = folder.path / "no" / "h.recipe"
         new = folder.path / "h.recipe"
         rows = (([*FIRST], 2, "-o FILE is missing"),
+                ([*FIRST, "-o", "-"], 2, "-o needs a file"),
                 (["-o", new], 2, "a problem is missing"),
                 ([*FIRST, "-o", new, "--candidates", "0"], 2, "--candidates: from 1 to 32"),
                 ([*FIRST, "-o", new, "--candidates", "33"], 2, "--candidates: from 1 to 32"),
