@@ -151,13 +151,14 @@ int cli_write_file(const char *path, const void *data, size_t size);
 /* Options of every command that opens a context. */
 struct cli_context_options {
     const char *arch, *nvrtc, *cache_dir;
-    const char *recipe;          /* NULL: none */
+    const char *recipe; /* NULL: none */
+    struct cli_list cache_roots;
     const char *driver, *device; /* NULL where the command has no such option */
     bool no_cache, verbose;
     int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 9
+#define CLI_CONTEXT_OPTION_COUNT 10
 /* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
  * which is `auto` by default, and --driver. */
 void cli_context_table(struct cli_context_options *options, bool with_device,
@@ -167,12 +168,16 @@ int cli_check_device(const struct cli_context_options *options);
 /* Reads a value of --device that says for which device something is built: `gpu` or
  * `emulator`. CLI_OK, or the error was printed. */
 int cli_read_target(const char *text, bool *ret_is_emulator);
-/* Puts the current folder in front of a relative path. CLI_OK, or the error was printed. */
-int cli_absolute_path(const char *path, char *buffer, size_t size);
+/* Puts the current folder in front of a relative path; `option` is who names it. CLI_OK, or
+ * the error was printed. */
+int cli_absolute_path(const char *option, const char *path, char *buffer, size_t size);
 /*
  * Opens a context, and loads the recipe. A relative cache folder is taken from the current
  * folder. If no device is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no
  * driver is opened.
+ * Opens a context. Relative paths of cache folder and roots are taken from the current
+ * folder; a root that cannot be used is an error. If no device is needed and an
+ * architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
  *
  * With --device `auto` the emulator stands in where there is no GPU, or no kernels for it,
  * unless a driver was named; a note on standard error says which device was taken. CLI_OK,

@@ -40,8 +40,13 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
     ret_table[count++] = (struct cli_option){
         "--cache", "DIR", "cache folder; default: JIT_GEMM_CACHE_DIR,\nthen the user's",
         CLI_TEXT, &options->cache_dir};
+    ret_table[count++] = (struct cli_option){
+        "--cache-root", "PATH",
+        "cache folder that is only read, before the other;\nmay be given again; default: "
+        "JIT_GEMM_CACHE_ROOTS",
+        CLI_LIST, &options->cache_roots};
     ret_table[count++] =
-        (struct cli_option){"--no-cache", NULL, "neither read nor write the disk cache",
+        (struct cli_option){"--no-cache", NULL, "neither read nor write a cache folder",
                             CLI_FLAG, &options->no_cache};
     ret_table[count++] =
         (struct cli_option){"--compile-limit", "SECONDS", "most time of one compile; 120",
@@ -62,7 +67,7 @@ int cli_read_target(const char *text, bool *ret_is_emulator)
     return CLI_OK;
 }
 
-int cli_absolute_path(const char *path, char *buffer, size_t size)
+int cli_absolute_path(const char *option, const char *path, char *buffer, size_t size)
 {
     char here[PATH_MAX];
     int used;
@@ -76,7 +81,7 @@ int cli_absolute_path(const char *path, char *buffer, size_t size)
         used = snprintf(buffer, size, "%s/%s", here, path);
     }
     if (used < 0 || (size_t)used >= size) {
-        return cli_error("--cache: the path is too long");
+        return cli_error("%s: the path is too long", option);
     }
     return CLI_OK;
 }
@@ -201,9 +206,29 @@ static int open_chosen_device(jit_gemm_context_options *settings,
     return CLI_OK;
 }
 
+/* The roots that were named take the place of those of the environment. */
+static int add_cache_roots(const struct cli_context_options *options,
+                           jit_gemm_context *context)
+{
+    for (size_t i = 0; i < options->cache_roots.count; i++) {
+        char path[PATH_MAX + 8];
+
+        if (cli_absolute_path("--cache-root", options->cache_roots.items[i], path,
+                              sizeof(path)) != CLI_OK) {
+            return CLI_FAILED;
+        }
+        const jit_gemm_status status = jit_gemm_context_add_cache_root(context, path);
+        if (status != JIT_GEMM_OK) {
+            return cli_report(status, NULL, options->verbose);
+        }
+    }
+    return CLI_OK;
+}
+
 static int open_context(const struct cli_context_options *options, bool needs_device,
                         jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
+    static const char *const no_roots[1];
     char folder[PATH_MAX + 8];
     static bool log_errors = true;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
@@ -220,6 +245,7 @@ static int open_context(const struct cli_context_options *options, bool needs_de
         .log = cli_log,
         .log_user = options->log_errors ? &log_errors : NULL,
         .log_level = options->verbose ? JIT_GEMM_SEVERITY_DEBUG : JIT_GEMM_SEVERITY_WARNING,
+        .cache_roots = options->cache_roots.count > 0 ? no_roots : NULL,
     };
 
     if (cli_check_device(options) != CLI_OK) {
@@ -236,7 +262,8 @@ static int open_context(const struct cli_context_options *options, bool needs_de
         if (options->no_cache) {
             return cli_usage_error("--cache and --no-cache exclude each other");
         }
-        if (cli_absolute_path(options->cache_dir, folder, sizeof(folder)) != CLI_OK) {
+        if (cli_absolute_path("--cache", options->cache_dir, folder, sizeof(folder)) !=
+            CLI_OK) {
             return CLI_FAILED;
         }
         settings.cache_dir = folder;
@@ -270,19 +297,28 @@ int cli_context_open_gpu(const char *command, const struct cli_context_options *
     return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
 }
 
+static int load_recipe(const struct cli_context_options *options, jit_gemm_context *context)
+{
+    const jit_gemm_status status = jit_gemm_context_load_recipe(context, options->recipe);
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, options->verbose);
+}
+
 int cli_context_open(const struct cli_context_options *options, bool needs_device,
                      jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
-    const int code = open_context(options, needs_device, policy, ret_context);
+    jit_gemm_context *context = NULL;
+    int code = open_context(options, needs_device, policy, &context);
 
-    if (code != CLI_OK || options->recipe == NULL) {
+    if (code == CLI_OK) {
+        code = add_cache_roots(options, context);
+    }
+    if (code == CLI_OK && options->recipe != NULL) {
+        code = load_recipe(options, context);
+    }
+    if (code != CLI_OK) {
+        jit_gemm_context_destroy(&context);
         return code;
     }
-    const jit_gemm_status status =
-        jit_gemm_context_load_recipe(*ret_context, options->recipe);
-    if (status == JIT_GEMM_OK) {
-        return CLI_OK;
-    }
-    jit_gemm_context_destroy(ret_context);
-    return cli_report(status, NULL, options->verbose);
+    *ret_context = context;
+    return CLI_OK;
 }

@@ -20,7 +20,7 @@ int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache)
                                 .read_only = read_only};
 
     if (folder != NULL) {
-        if (cli_absolute_path(folder, path, sizeof(path)) != CLI_OK) {
+        if (cli_absolute_path("--cache", folder, path, sizeof(path)) != CLI_OK) {
             return CLI_FAILED;
         }
         options.folder = path;

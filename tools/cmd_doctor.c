@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm doctor: what this machine has, and what will work. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,12 @@
 /* Plans and builds where there is no device. */
 #define FALLBACK_ARCH "sm_90a"
 
+enum { PATH_BYTES = PATH_MAX + 8 };
+
 static const struct cli_help doctor_help = {
     "doctor [--device gpu|emulator] [OPTION...]",
-    "Describes driver, GPU, compiler, the cache folder and its trust, and the emulator, and\n"
-    "says what will work here. Exit code 0 if problems can be created and run on the GPU\n"
+    "Describes driver, GPU, compiler, cache roots, the cache folder and their trust, and the\n"
+    "emulator, and says what will work here. Exit code 0 if problems can be created and run on the GPU\n"
     "(with --device emulator: on the emulator), 1 if not.\n",
     "  jit-gemm doctor\n  jit-gemm doctor --json\n  jit-gemm doctor --device emulator\n",
 };
@@ -44,6 +47,8 @@ static int look_at_device(const struct cli_context_options *options,
         .nvrtc = options->nvrtc,
         .no_cache = options->no_cache,
         .cache_dir = options->cache_dir,
+        .cache_roots = options->cache_roots.count > 0 ? options->cache_roots.items : NULL,
+        .cache_root_count = options->cache_roots.count,
     };
 
     if (strcmp(options->device, CLI_EMULATOR) == 0) {
@@ -109,6 +114,30 @@ static void print_text(const struct finding *own, const struct finding *emulator
     }
 }
 
+/* Puts the current folder before relative paths: the list owns all its paths then. */
+static int own_absolute_paths(struct cli_list *paths)
+{
+    int code = CLI_OK;
+
+    for (size_t i = 0; i < paths->count; i++) {
+        char *path = cli_alloc(PATH_BYTES);
+
+        path[0] = '\0';
+        if (code == CLI_OK) {
+            code = cli_absolute_path("--cache-root", paths->items[i], path, PATH_BYTES);
+        }
+        paths->items[i] = path;
+    }
+    return code;
+}
+
+static void free_paths(const struct cli_list *paths)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        free((char *)paths->items[i]);
+    }
+}
+
 int cmd_doctor(int argc, char **argv)
 {
     struct cli_context_options options = {0}, emulator_options;
@@ -131,7 +160,10 @@ int cmd_doctor(int argc, char **argv)
     if (words) {
         return cli_usage_error("doctor takes no words");
     }
-    code = cli_check_device(&options);
+    code = own_absolute_paths(&options.cache_roots);
+    if (code == CLI_OK) {
+        code = cli_check_device(&options);
+    }
     if (code == CLI_OK) {
         code = look_at_device(&options, &own);
     }
@@ -150,6 +182,7 @@ int cmd_doctor(int argc, char **argv)
         free(emulator_text);
         code = own.status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
     }
+    free_paths(&options.cache_roots);
     free(own.text);
     free(emulator.text);
     jit_gemm_context_destroy(&own.context);

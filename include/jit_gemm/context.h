@@ -40,7 +40,8 @@ typedef struct jit_gemm_context_options {
         *nvrtc; /**< Path of NVRTC; NULL means JIT_GEMM_NVRTC, then the usual places. */
     const char *cache_dir;  /**< Absolute cache folder; NULL means JIT_GEMM_CACHE_DIR, then
                                the default. */
-    int32_t no_cache;       /**< Not 0: neither read nor write the disk cache. */
+    int32_t no_cache;       /**< Not 0: neither read nor write a cache folder, and leave
+                               JIT_GEMM_CACHE_ROOTS out; `cache_roots` are still read. */
     jit_gemm_policy policy; /**< May a create compile? */
     jit_gemm_log_fn log;    /**< Receives log lines; NULL means silence. */
     void *log_user;         /**< Passed to `log`; borrowed by the context. */
@@ -57,6 +58,14 @@ typedef struct jit_gemm_context_options {
                              then 4 GiB; UINT64_MAX means no limit. Beyond it the least
                              recently used kernels are removed, now and then when one is
                              kept; for a short time it holds a little more. */
+    const char *const *cache_roots; /**< Absolute paths of cache folders that are only read,
+                                       in this order, before the cache folder: nothing in
+                                       them is written, moved or removed. NULL means
+                                       JIT_GEMM_CACHE_ROOTS, a list with colons, then none.
+                                       One that is missing or not to be trusted is left out
+                                       with a warning in the log;
+                                       ::jit_gemm_context_add_cache_root refuses it. */
+    size_t cache_root_count;        /**< Entries of `cache_roots`. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */
@@ -76,6 +85,7 @@ typedef struct jit_gemm_stats {
     double load_ms;              /**< Sum of the time in the driver's load. */
     uint64_t cache_trimmed;      /**< Disk entries that this context removed, because the
                                     cache was over its limit. */
+    uint64_t root_hits;          /**< Of `disk_hits`, those in a read-only root. */
 } jit_gemm_stats;
 
 /**
@@ -102,8 +112,8 @@ typedef struct jit_gemm_prewarm_options {
     void *progress_user;           /**< Passed to `progress`. */
     int32_t ptx; /**< Not 0: build PTX, which the emulator takes; 0: what the context's
                     device takes, machine code if there is no device. */
-    int32_t require_cached; /**< Not 0: compile nothing. A kernel that is not in the cache
-                               fails, with ::JIT_GEMM_ERR_NOT_CACHED. */
+    int32_t require_cached; /**< Not 0: compile nothing. A kernel that is neither in the
+                               cache nor in a root fails: ::JIT_GEMM_ERR_NOT_CACHED. */
 } jit_gemm_prewarm_options;
 
 /** What a prewarm did. */
@@ -111,9 +121,9 @@ typedef struct jit_gemm_prewarm_result {
     size_t struct_size; /**< sizeof(jit_gemm_prewarm_result), set by the caller. */
     size_t total;       /**< Kernels of the manifest times architectures; those of the bands
                            where a size is a range. */
-    size_t cached;      /**< Found in the cache, or just made by another thread. */
-    size_t compiled;    /**< Compiled and kept. */
-    size_t failed;      /**< Failed, compiled but not kept, or over the budget. */
+    size_t cached;   /**< Found in the cache or a root, or just made by another thread. */
+    size_t compiled; /**< Compiled and kept. */
+    size_t failed;   /**< Failed, compiled but not kept, or over the budget. */
 } jit_gemm_prewarm_result;
 
 #ifdef __cplusplus

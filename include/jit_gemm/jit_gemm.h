@@ -99,6 +99,19 @@ JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_cancel(jit_gemm_context *context);
 
+/**
+ * Adds a read-only cache root behind those that the context has: a cache folder that others
+ * have filled. Unlike one of `options.cache_roots` it must be usable. Creates that begin
+ * later look there, too; a package adds what it ships in this way.
+ *
+ * A root must belong to the caller or to root, and nobody else may write it or exchange one
+ * of the folders above it.
+ * @param path absolute path; copied
+ * @return OK, ARGUMENT, NO_MEMORY, IO: the root cannot be used, with the reason
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_add_cache_root(jit_gemm_context *context,
+                                                             const char *path);
+
 /** Architecture that the context plans and builds for, for instance "sm_90a". Never NULL;
  * static. */
 JIT_GEMM_API const char *jit_gemm_context_arch(const jit_gemm_context *context);
@@ -120,7 +133,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
                                                              const char *path);
 
 /**
- * Describes driver, device, compiler, cache folder and its trust, one line each.
+ * Describes driver, device, compiler, cache roots, cache folder and their trust, one line
+ * each.
  *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length

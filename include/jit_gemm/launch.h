@@ -120,7 +120,7 @@ typedef enum jit_gemm_emit {
 /** Where a kernel came from. */
 typedef enum jit_gemm_origin {
     JIT_GEMM_ORIGIN_COMPILED = 0, /**< This call compiled it. */
-    JIT_GEMM_ORIGIN_DISK = 1,     /**< The disk cache had it. */
+    JIT_GEMM_ORIGIN_DISK = 1,     /**< The disk cache had it: its own folder or a root. */
     JIT_GEMM_ORIGIN_MEMORY = 2    /**< The context had it loaded, or another thread of the
                                      process was just compiling it. */
 } jit_gemm_origin;
@@ -168,6 +168,8 @@ typedef struct jit_gemm_info {
     char recipe[JIT_GEMM_RECIPE_SIZE]; /**< FILE:LINE of the recipe that chose the config
                                           (recipe.h), a long name without its begin; empty
                                           where none did. */
+    uint32_t cache_root; /**< Number of the read-only cache root that had the kernel, from 1
+                            as ::jit_gemm_context_describe lists them; 0: none had it. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

@@ -45,6 +45,7 @@ static jit_gemm_status emit_code(const struct making *making, enum jg_code_kind 
     if (status == JIT_GEMM_OK) {
         jit_gemm_info *info = &artifact->info;
         info->origin = result.binary.origin;
+        info->cache_root = result.binary.root;
         info->registers = result.binary.registers;
         info->spill_bytes = result.binary.spill_bytes;
         info->compile_ms = result.binary.compile_ms;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/context.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/context_cache.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/env.h"
@@ -15,9 +14,6 @@
 
 /* No kernel of ours comes near, on any machine that was tried. */
 enum { DEFAULT_COMPILE_LIMIT_MS = 120000 };
-
-/* Tens of thousands of kernels. */
-#define DEFAULT_CACHE_LIMIT (UINT64_C(4) << 30)
 
 /* -------------------------------------------------------------------- struct helpers */
 
@@ -85,72 +81,21 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
                        "zero the struct before filling it", "must be 0, is %d",
                        options->reserved);
     }
-    if (options->cache_dir != NULL && options->cache_dir[0] != '/') {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_dir",
-                       "give an absolute path, or NULL for the usual place",
-                       "'%s' is not an absolute path", options->cache_dir);
-    }
-    return JIT_GEMM_OK;
+    return jg_cache_options_check(options);
 }
 
 /* ----------------------------------------------------------------------------- parts */
 
-/* Bytes of "512m": k, m and g are powers of 1024. */
-static bool read_bytes(const char *text, uint64_t *ret_bytes)
-{
-    static const char letters[] = "kmg";
-    char *end = NULL;
-    errno = 0;
-    const unsigned long long number = strtoull(text, &end, 10);
-    const char *letter =
-        *end != '\0' ? strchr(letters, tolower((unsigned char)*end)) : NULL;
-    const unsigned shift = letter != NULL ? 10 * (unsigned)(letter - letters + 1) : 0;
-    if (!isdigit((unsigned char)text[0]) || errno != 0 || number == 0 ||
-        end[letter != NULL ? 1 : 0] != '\0' || number > UINT64_MAX >> shift) {
-        return false;
-    }
-    *ret_bytes = (uint64_t)number << shift;
-    return true;
-}
-
-/* In the cache's own terms: 0 is no limit. */
-static jit_gemm_status find_cache_limit(const jit_gemm_context_options *options,
-                                        uint64_t *ret_limit)
-{
-    const char *text = jg_env_get(JG_ENV_CACHE_LIMIT);
-    uint64_t limit = DEFAULT_CACHE_LIMIT;
-    if (options->cache_limit != 0) {
-        limit = options->cache_limit;
-    } else if (text != NULL && strcmp(text, "none") == 0) {
-        limit = UINT64_MAX;
-    } else if (text != NULL && !read_bytes(text, &limit)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_LIMIT),
-                       "give bytes, such as 512m or 4g, or none", "'%s' is no size", text);
-    }
-    *ret_limit = limit == UINT64_MAX ? 0 : limit;
-    return JIT_GEMM_OK;
-}
-
-/* A cache that cannot be had costs time, never the call. */
 static jit_gemm_status open_cache(jit_gemm_context *context,
                                   const jit_gemm_context_options *options)
 {
+    JG_TRY(jg_cache_roots_open(options, context->log, &context->roots));
     if (options->no_cache) {
         return JIT_GEMM_OK;
     }
     context->is_cache_wanted = true;
-    jg_cache_options cache_options = {.folder = options->cache_dir,
-                                      .environment = jg_env_get(JG_ENV_CACHE_DIR)};
-    JG_TRY(find_cache_limit(options, &cache_options.max_bytes));
-    const jg_cache_result result =
-        jg_cache_open(&cache_options, &context->cache, context->cache_reason,
-                      sizeof(context->cache_reason));
-    if (result != JG_CACHE_OK) {
-        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
-                    "no disk cache, kernels are compiled again in every process: %s (%s)",
-                    context->cache_reason, jg_cache_result_name(result));
-    }
-    return JIT_GEMM_OK;
+    return jg_cache_folder_open(options, context->log, &context->cache,
+                                context->cache_reason, sizeof(context->cache_reason));
 }
 
 static jit_gemm_status create_parts(jit_gemm_context *context)
@@ -199,6 +144,7 @@ static void free_context(jit_gemm_context *context)
     jg_registry_destroy(context->epilogues);
     jg_toolchain_destroy(context->toolchain);
     jg_cache_close(context->cache);
+    jg_roots_destroy(context->roots);
     jg_diagnostics_destroy(&context->device_errors);
     jg_device_release(context->device);
     jg_log_destroy(context->log);
@@ -249,6 +195,13 @@ void jit_gemm_context_destroy(jit_gemm_context **context)
     }
 }
 
+jit_gemm_status jit_gemm_context_add_cache_root(jit_gemm_context *context, const char *path)
+{
+    JG_TRY(jg_check_context(context));
+    JG_TRY(jg_cache_root_check(path, "path"));
+    return jg_roots_add(context->roots, path, true, context->log);
+}
+
 /* In a signal handler too: an atomic of an unsigned takes no lock where this is built. */
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "jit_gemm_cancel must take no lock");
 
@@ -297,6 +250,7 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                      jit_gemm_policy policy, const struct jg_stop *stop)
 {
     const struct jg_builder builder = {.cache = context->cache,
+                                       .roots = context->roots,
                                        .log = context->log,
                                        .dump_dir = context->dump_dir,
                                        .toolchain = context->toolchain,
@@ -314,6 +268,7 @@ void jg_context_count_build(jit_gemm_context *context, const struct jg_build_cou
     stats->compiles += counts->compiles;
     stats->compile_failures += counts->compile_failures;
     stats->disk_hits += counts->disk_hits;
+    stats->root_hits += counts->root_hits;
     stats->cache_rejects += counts->cache_rejects;
     stats->cache_store_errors += counts->cache_store_errors;
     stats->forbidden_misses += counts->forbidden_misses;

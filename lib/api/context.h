@@ -33,6 +33,7 @@ struct jit_gemm_context {
     jit_gemm_status device_status;       /* why there is none */
     jit_gemm_diagnostics *device_errors; /* the same in words */
 
+    struct jg_roots *roots; /* read-only, looked through before the cache */
     struct jg_cache *cache; /* NULL: none is wanted, or it could not be opened */
     bool is_cache_wanted;   /* the options did not forbid it */
     char cache_reason[512]; /* why a wanted cache is not there */

@@ -34,6 +34,7 @@ static void describe_device(const jit_gemm_context *context, struct jg_str *out)
 
 static void describe_cache(const jit_gemm_context *context, struct jg_str *out)
 {
+    jg_roots_describe(context->roots, out);
     if (context->cache != NULL) {
         jg_str_printf(out, "cache: %s, trusted: private to its owner\n",
                       jg_cache_folder(context->cache));

@@ -16,6 +16,7 @@
 struct jit_gemm {
     struct jg_kernel *kernel; /* counted */
     jit_gemm_origin origin;   /* of the kernel, as seen by this handle */
+    uint32_t cache_root;      /* that had it; 0: none */
     double compile_ms;        /* spent by the call that made this handle */
     double load_ms;
     char recipe[JIT_GEMM_RECIPE_SIZE]; /* as in the info */
@@ -190,6 +191,7 @@ static jit_gemm_status load_result(const struct create *create,
         is_refused && jg_step_reject(create->context, &create->stop, &result->binary);
     JG_TRY(status);
     gemm->origin = result->binary.origin;
+    gemm->cache_root = result->binary.root;
     gemm->compile_ms = result->binary.compile_ms;
     gemm->load_ms = gemm->kernel->load_ms;
     return JIT_GEMM_OK;
@@ -390,6 +392,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .launches = jg_count_launches(&kernel->choice.config, product),
         .invariant = kernel->problem.invariant,
         .accumulate = kernel->choice.derived.accumulate,
+        .cache_root = gemm->cache_root,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

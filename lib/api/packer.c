@@ -21,6 +21,7 @@ struct jit_gemm_packer {
     jit_gemm_scale scale;     /* as the source has it, complete */
     uint32_t to_layout;
     jit_gemm_origin origin;
+    uint32_t cache_root; /* that had the kernel; 0: none */
     double compile_ms, load_ms;
 };
 
@@ -95,6 +96,7 @@ static jit_gemm_status load_result(const struct create *create,
         is_refused && jg_step_reject(context, &create->stop, &result->binary);
     JG_TRY(status);
     packer->origin = result->binary.origin;
+    packer->cache_root = result->binary.root;
     packer->compile_ms = result->binary.compile_ms;
     packer->load_ms = packer->kernel->load_ms;
     return JIT_GEMM_OK;
@@ -317,7 +319,8 @@ jit_gemm_status jit_gemm_packer_get_info(const jit_gemm_packer *packer,
                           .grid_ctas = (uint32_t)kernel->resident_clusters,
                           .launches = 1,
                           .compile_ms = packer->compile_ms,
-                          .load_ms = packer->load_ms};
+                          .load_ms = packer->load_ms,
+                          .cache_root = packer->cache_root};
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);
     snprintf(info.entry, sizeof(info.entry), "%s", kernel->entry);

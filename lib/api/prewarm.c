@@ -338,9 +338,9 @@ static jit_gemm_status list_tasks(struct prewarm *prewarm)
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status need_cache(const jit_gemm_context *context)
+static jit_gemm_status need_cache(const jit_gemm_context *context, bool is_only_read)
 {
-    if (context->cache != NULL) {
+    if (context->cache != NULL || (is_only_read && jg_roots_count(context->roots) > 0)) {
         return JIT_GEMM_OK;
     }
     if (!context->is_cache_wanted) {
@@ -412,7 +412,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
         JG_TRY(jg_struct_export(&prewarm.result, sizeof(prewarm.result), ret_result,
                                 "ret_result"));
     }
-    JG_TRY(need_cache(context));
+    JG_TRY(need_cache(context, own.require_cached != 0));
     struct jg_manifest parsed;
     JG_TRY(jg_manifest_parse(manifest, size, context->log, &parsed));
     prewarm.manifest = &parsed;

@@ -14,6 +14,7 @@ struct jg_binary {
     char key[33];
     jit_gemm_origin origin; /* COMPILED, DISK, or MEMORY: another thread made it */
     bool is_on_disk;        /* the disk cache has it now */
+    uint32_t root;          /* the number of the read-only root that has it; 0: none */
     uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
     uint32_t spill_bytes;
     double compile_ms; /* of this call; 0 unless it compiled */

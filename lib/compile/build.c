@@ -171,37 +171,45 @@ static jg_cache_key cache_key_of(const struct jg_key *key)
     return found;
 }
 
-static void note_refused_entry(const struct build *build, const char *kind,
+/* Where a kernel is looked for: a read-only root by its number, or with 0 the cache. */
+static struct jg_cache *cache_of(const struct build *build, uint32_t root)
+{
+    return root > 0 ? jg_roots_cache(build->builder->roots, root) : build->builder->cache;
+}
+
+static void note_refused_entry(const struct build *build, uint32_t root, const char *kind,
                                const char *reason)
 {
     build->counts->cache_rejects++;
     jg_log_line(build->builder->log, JIT_GEMM_SEVERITY_WARNING,
-                "cache entry of %s refused: %s: %s", build->unit->problem_text, kind,
-                reason);
+                "cache entry of %s refused%s%s: %s: %s", build->unit->problem_text,
+                root > 0 ? " in " : "",
+                root > 0 ? jg_cache_folder(cache_of(build, root)) : "", kind, reason);
 }
 
-/* Makes a binary of a found blob; false if it is no kernel of ours. */
-static bool accept_blob(const struct build *build, const struct jg_key *key,
+/* Makes a binary of a blob that was found there; false if it is no kernel of ours. */
+static bool accept_blob(const struct build *build, uint32_t root, const struct jg_key *key,
                         const jg_cache_blob *blob, struct jg_binary *ret_binary)
 {
     const char *wrong = check_code(build, blob->payload, blob->payload_size);
     if (wrong != NULL) {
-        note_refused_entry(build, "damaged", wrong);
+        note_refused_entry(build, root, "damaged", wrong);
         jg_cache_name name;
         memcpy(name.bytes, key->hash.bytes, sizeof(name.bytes));
-        (void)jg_cache_reject(build->builder->cache, &name);
+        (void)jg_cache_reject(cache_of(build, root), &name);
         return false;
     }
     struct jg_binary binary = {
         .origin = JIT_GEMM_ORIGIN_DISK,
         .is_on_disk = true,
+        .root = root,
         .registers = read_metadata_number(blob, "registers"),
         .spill_bytes = read_metadata_number(blob, "spill_bytes"),
     };
     jg_str_add(&binary.code, blob->payload, blob->payload_size);
     if (binary.code.failed) {
         jg_binary_free(&binary);
-        note_refused_entry(build, "no memory", "it was found but cannot be held");
+        note_refused_entry(build, root, "no memory", "it was found but cannot be held");
         return false;
     }
     jg_hash_hex(&key->hash, binary.key);
@@ -209,33 +217,40 @@ static bool accept_blob(const struct build *build, const struct jg_key *key,
     return true;
 }
 
-/* Looks for the kernel as the compiler of this signature made it. *ret_is_found says. */
-static jit_gemm_status find_by_signature(const struct build *build, const char *signature,
+/* Looks in one place for the kernel as the compiler of this signature made it.
+ * *ret_is_found says. */
+static jit_gemm_status find_by_signature(const struct build *build, uint32_t root,
+                                         const char *signature,
                                          struct jg_binary *ret_binary, bool *ret_is_found)
 {
     struct jg_key key = {0};
     JG_TRY(jg_key_make(build->unit->source, signature, build->unit->arch->name,
                        build->builder->code_kind, &key));
     const jg_cache_key cache_key = cache_key_of(&key);
+    if (root > 0 && jg_roots_is_rejected(build->builder->roots, &cache_key.name)) {
+        jg_key_free(&key);
+        *ret_is_found = false;
+        return JIT_GEMM_OK;
+    }
     jg_cache_blob blob = {0};
     char reason[256] = "";
     const jg_cache_result result =
-        jg_cache_get(build->builder->cache, &cache_key, &blob, reason, sizeof(reason));
+        jg_cache_get(cache_of(build, root), &cache_key, &blob, reason, sizeof(reason));
     bool is_found = false;
     if (result == JG_CACHE_OK) {
-        is_found = accept_blob(build, &key, &blob, ret_binary);
+        is_found = accept_blob(build, root, &key, &blob, ret_binary);
         jg_cache_blob_free(&blob);
     } else if (result != JG_CACHE_MISS) {
-        note_refused_entry(build, jg_cache_result_name(result), reason);
+        note_refused_entry(build, root, jg_cache_result_name(result), reason);
     }
     jg_key_free(&key);
     *ret_is_found = is_found;
     return JIT_GEMM_OK;
 }
 
-/* Without compiler or linker on this machine every signature that the folder knows is
+/* Without compiler or linker on this machine every signature that the place knows is
  * tried. */
-static jit_gemm_status find_by_known_signatures(const struct build *build,
+static jit_gemm_status find_by_known_signatures(const struct build *build, uint32_t root,
                                                 struct jg_binary *ret_binary,
                                                 bool *ret_is_found)
 {
@@ -243,11 +258,31 @@ static jit_gemm_status find_by_known_signatures(const struct build *build,
     for (int i = 0; i < JG_TOOLCHAIN_KNOWN_MAX && !is_found; i++) {
         struct jg_str signature = {0};
         jit_gemm_status status = JIT_GEMM_OK;
-        if (jg_toolchain_known(build->builder->cache, i, &signature)) {
-            status = find_by_signature(build, signature.data, ret_binary, &is_found);
+        if (jg_toolchain_known(cache_of(build, root), i, &signature)) {
+            status = find_by_signature(build, root, signature.data, ret_binary, &is_found);
         }
         jg_str_free(&signature);
         JG_TRY(status);
+    }
+    *ret_is_found = is_found;
+    return JIT_GEMM_OK;
+}
+
+/* Looks through the read-only roots, and then in the cache. `signature` may be NULL: there
+ * is nothing that could make the unit. */
+static jit_gemm_status find_in_places(const struct build *build, const char *signature,
+                                      struct jg_binary *ret_binary, bool *ret_is_found)
+{
+    const uint32_t root_count = jg_roots_count(build->builder->roots);
+    bool is_found = false;
+    for (uint32_t i = 1; i <= root_count + 1 && !is_found; i++) {
+        const uint32_t root = i <= root_count ? i : 0;
+        if (cache_of(build, root) == NULL) {
+            continue;
+        }
+        JG_TRY(signature != NULL
+                   ? find_by_signature(build, root, signature, ret_binary, &is_found)
+                   : find_by_known_signatures(build, root, ret_binary, &is_found));
     }
     *ret_is_found = is_found;
     return JIT_GEMM_OK;
@@ -257,26 +292,24 @@ static jit_gemm_status find_on_disk(const struct build *build, struct jg_binary 
                                     bool *ret_is_found)
 {
     const struct jg_builder *builder = build->builder;
-    if (builder->cache == NULL) {
+    if (builder->cache == NULL && jg_roots_count(builder->roots) == 0) {
         return JIT_GEMM_OK;
     }
     const char *signature =
         jg_toolchain_signature(builder->toolchain, builder->cache, builder->log);
-    if (signature != NULL && build->unit->source->linked != NULL) {
-        struct jg_str linked = {0};
-        jit_gemm_status status =
-            jg_toolchain_linked_signature(builder->toolchain, signature, &linked);
-        if (status == JIT_GEMM_OK) {
-            status = find_by_signature(build, linked.data, ret_binary, ret_is_found);
-        }
-        jg_str_free(&linked);
-        if (status != JIT_GEMM_ERR_NO_COMPILER) {
-            return status;
-        }
-    } else if (signature != NULL) {
-        return find_by_signature(build, signature, ret_binary, ret_is_found);
+    if (signature == NULL || build->unit->source->linked == NULL) {
+        return find_in_places(build, signature, ret_binary, ret_is_found);
     }
-    return find_by_known_signatures(build, ret_binary, ret_is_found);
+    struct jg_str linked = {0};
+    jit_gemm_status status =
+        jg_toolchain_linked_signature(builder->toolchain, signature, &linked);
+    if (status == JIT_GEMM_OK) {
+        status = find_in_places(build, linked.data, ret_binary, ret_is_found);
+    } else if (status == JIT_GEMM_ERR_NO_COMPILER) {
+        status = find_in_places(build, NULL, ret_binary, ret_is_found);
+    }
+    jg_str_free(&linked);
+    return status;
 }
 
 /* True if the disk cache has it. */
@@ -331,12 +364,14 @@ static jit_gemm_status ask_policy(const struct build *build)
                  "write a manifest where compiling is allowed, and run jit-gemm prewarm "
                  "MANIFEST --arch %s%s with the same cache folder",
                  build->unit->arch->name, prewarm_option(build));
-        return jg_fail_system(JIT_GEMM_ERR_NOT_CACHED, "cache", hint,
-                              "this context forbids compiling, and the kernel of \"%s\" "
-                              "for %s is not in %s",
-                              build->unit->problem_text, build->unit->arch->name,
-                              builder->cache != NULL ? jg_cache_folder(builder->cache)
-                                                     : "a cache (there is none)");
+        return jg_fail_system(
+            JIT_GEMM_ERR_NOT_CACHED, "cache", hint,
+            "this context forbids compiling, and the kernel of \"%s\" "
+            "for %s is not in %s%s",
+            build->unit->problem_text, build->unit->arch->name,
+            builder->cache != NULL ? jg_cache_folder(builder->cache)
+                                   : "a cache (there is none)",
+            jg_roots_count(builder->roots) > 0 ? ", nor in a read-only root" : "");
     }
     }
     return JIT_GEMM_OK;
@@ -475,19 +510,27 @@ static void note_found(const struct build *build, const struct jg_binary *binary
                        const char *where)
 {
     const struct jg_builder *builder = build->builder;
-    jg_log_line(builder->log, JIT_GEMM_SEVERITY_DEBUG, "found %s for %s %s: %s",
+    jg_log_line(builder->log, JIT_GEMM_SEVERITY_DEBUG, "found %s for %s in %s: %s",
                 build->unit->problem_text, build->unit->arch->name, where, binary->key);
     dump_file(build, binary->key, "cu", &build->unit->source->text);
     dump_file(build, binary->key, jg_code_kind_name(builder->code_kind), &binary->code);
+}
+
+static void note_hit(const struct build *build, const struct jg_binary *binary)
+{
+    build->counts->disk_hits++;
+    build->counts->root_hits += binary->root > 0;
+    note_found(build, binary, jg_cache_folder(cache_of(build, binary->root)));
 }
 
 /* What another thread of the process has made. Its cache may be another folder. */
 static void take_over(const struct build *build, const struct making *making,
                       struct jg_binary *binary)
 {
-    note_found(build, binary, "on another thread");
+    note_found(build, binary, "another thread");
     binary->is_on_disk =
         keep_on_disk(build, &making->key, jg_str_text(&making->signature), binary);
+    binary->root = 0;
     binary->origin = JIT_GEMM_ORIGIN_MEMORY;
     binary->compile_ms = 0.0;
 }
@@ -535,12 +578,11 @@ static jit_gemm_status find_or_compile(const struct build *build,
 {
     bool is_found = false;
     if (look_again && build->builder->cache != NULL) {
-        JG_TRY(find_by_signature(build, jg_str_text(&making->signature), ret_binary,
+        JG_TRY(find_by_signature(build, 0, jg_str_text(&making->signature), ret_binary,
                                  &is_found));
     }
     if (is_found) {
-        build->counts->disk_hits++;
-        note_found(build, ret_binary, "on disk");
+        note_hit(build, ret_binary);
         return JIT_GEMM_OK;
     }
     return compile_and_keep(build, making, ret_binary);
@@ -589,8 +631,7 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
     bool is_found = false;
     JG_TRY(find_on_disk(&build, &binary, &is_found));
     if (is_found) {
-        build.counts->disk_hits++;
-        note_found(&build, &binary, "on disk");
+        note_hit(&build, &binary);
         *ret_binary = binary;
         return JIT_GEMM_OK;
     }
@@ -615,7 +656,9 @@ bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *b
         const char digits[3] = {binary->key[2 * i], binary->key[2 * i + 1]};
         name.bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
     }
-    if (binary->origin != JIT_GEMM_ORIGIN_DISK || !jg_cache_reject(builder->cache, &name)) {
+    if (binary->origin != JIT_GEMM_ORIGIN_DISK ||
+        !(binary->root > 0 ? jg_roots_reject(builder->roots, &name)
+                           : jg_cache_reject(builder->cache, &name))) {
         return false;
     }
     jg_log_line(builder->log, JIT_GEMM_SEVERITY_WARNING,

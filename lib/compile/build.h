@@ -8,6 +8,7 @@
 #include "compile/binary.h"
 #include "compile/compiler.h"
 #include "compile/key.h"
+#include "compile/roots.h"
 #include "compile/toolchain.h"
 #include "jg_cache.h"
 #include "jit_gemm/context.h"
@@ -15,6 +16,7 @@
 /* What a build works with. Plain data; everything is borrowed for the call. */
 struct jg_builder {
     struct jg_cache *cache; /* may be NULL */
+    struct jg_roots *roots; /* looked through before the cache; may be NULL */
     struct jg_log *log;     /* may be NULL */
     const char *dump_dir;   /* NULL, or where unit, log, PTX and cubin are written */
     struct jg_toolchain *toolchain;
@@ -35,6 +37,7 @@ struct jg_build_unit {
 
 struct jg_build_counts {
     uint64_t compiles, compile_failures, disk_hits, cache_rejects, cache_store_errors;
+    uint64_t root_hits; /* of the disk_hits, those in a read-only root */
     uint64_t forbidden_misses;
     double compile_ms;
 };
@@ -52,7 +55,8 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
                          struct jg_binary *ret_binary, struct jg_build_counts *counts);
 /*
  * Takes the entry out that a binary came from, because the driver refuses its code: the
- * next build compiles. False if it came from no entry, or the entry could not be moved.
+ * next build compiles. One in a read-only root stays, and builds with these roots pass it
+ * over. False if it came from no entry, or the entry could not be moved.
  */
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
                      const char *reason);

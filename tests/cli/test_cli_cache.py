@@ -217,6 +217,56 @@ def test_prewarm_stops_at_an_interrupt_and_goes_on():
         expect(done.returncode == 0, "the cache after an interrupt", done)
 
 
+def test_a_root_is_read_before_the_cache_folder_and_never_written():
+    need_compiler()
+    with Folder() as folder:
+        shared, own = folder.path / "shared", folder.path / "own"
+        manifest = folder.path / "one.manifest"
+        manifest.write_text("jit_gemm manifest 1\nproblem 128x128x64 bf16\n")
+        words = ["verify-manifest", manifest, *ARCH, "--cache", own]
+        expect_exit(tool("prewarm", manifest, *ARCH, "--cache", shared), 0)
+        before = sorted((str(path), path.stat().st_mtime_ns) for path in shared.rglob("*"))
+        expect_exit(tool(*words), 1)
+        done = tool(*words, "--cache-root", shared)
+        expect(done.returncode == 0 and "total=1 cached=1" in done.stdout, "by the option", done)
+        done = tool(*words, variables={"JIT_GEMM_CACHE_ROOTS": f"/dev/null/none:{shared}"})
+        expect(done.returncode == 0 and "total=1 cached=1" in done.stdout, "by the variable", done)
+        expect("cache root /dev/null/none is not used: " in done.stderr, "the other is said", done)
+        done = tool("prewarm", manifest, *ARCH, "--no-cache", "--cache-root", shared)
+        expect(done.returncode == 2, "a root cannot be filled", done)
+        after = sorted((str(path), path.stat().st_mtime_ns) for path in shared.rglob("*"))
+        expect(before == after, f"the root has changed: {before}\n{after}")
+        done = tool("cache", "ls", "--json", "--cache", own)
+        expect(done.returncode == 0 and json.loads(done.stdout) == [], "it was copied", done)
+
+
+def test_a_root_that_cannot_be_used_is_an_error_where_it_is_named():
+    with Folder() as folder:
+        words = ["prewarm", "/dev/null", *ARCH, "--cache", folder.cache, "--cache-root"]
+        done = tool(*words, folder.path / "none")
+        expect_exit(done, 1)
+        expect("cache root: " in done.stderr and "/none cannot be used: " in done.stderr and
+               "No such file or directory (no folder)" in done.stderr, "missing", done)
+        other = folder.path / "other"
+        other.mkdir(mode=0o700)
+        other.chmod(0o722)
+        done = tool(*words, other)
+        expect(done.returncode == 1 and "may be written by others (mode 0722): remove that right "
+               "(untrusted)" in done.stderr, "mode", done)
+
+
+def test_doctor_lists_roots_and_why_one_is_not_used():
+    with Folder() as folder:
+        (folder.path / "filled" / "v1").mkdir(parents=True, mode=0o700)
+        (folder.path / "filled").chmod(0o700)
+        done = tool("doctor", "--cache-root", folder.path / "filled", "--cache-root", "/dev/null/none",
+                    cache=folder.cache)
+        expect(f"cache root 1: {folder.path}/filled/v1, read-only, trusted: " in done.stdout, "one", done)
+        expect("cache root 2: /dev/null/none, not used: " in done.stdout, "two", done)
+        done = tool("env", variables={"JIT_GEMM_CACHE_ROOTS": "/a:/b"})
+        expect("JIT_GEMM_CACHE_ROOTS\n" in done.stdout and "= /a:/b" in done.stdout, "env", done)
+
+
 def test_a_missing_cache_folder_is_said():
     done = tool("cache", "stat", "--cache", "/dev/null/jit_gemm")
     expect(done.returncode == 1 and "cache folder" in done.stderr, "message", done)

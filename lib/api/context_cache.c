@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/context_cache.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/error.h"
+
+/* Tens of thousands of kernels. */
+#define DEFAULT_CACHE_LIMIT (UINT64_C(4) << 30)
+
+jit_gemm_status jg_cache_root_check(const char *path, const char *where)
+{
+    if (path == NULL || path[0] != '/') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give an absolute path",
+                       "'%s' is not an absolute path", path != NULL ? path : "(NULL)");
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_cache_options_check(const jit_gemm_context_options *options)
+{
+    if (options->cache_dir != NULL && options->cache_dir[0] != '/') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_dir",
+                       "give an absolute path, or NULL for the usual place",
+                       "'%s' is not an absolute path", options->cache_dir);
+    }
+    if (options->cache_roots == NULL && options->cache_root_count > 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_roots",
+                       "give an array of options.cache_root_count paths", "is NULL");
+    }
+    for (size_t i = 0; i < options->cache_root_count; i++) {
+        char where[64];
+        snprintf(where, sizeof(where), "options.cache_roots[%zu]", i);
+        JG_TRY(jg_cache_root_check(options->cache_roots[i], where));
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Bytes of "512m": k, m and g are powers of 1024. */
+static bool read_bytes(const char *text, uint64_t *ret_bytes)
+{
+    static const char letters[] = "kmg";
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    const char *letter =
+        *end != '\0' ? strchr(letters, tolower((unsigned char)*end)) : NULL;
+    const unsigned shift = letter != NULL ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if (!isdigit((unsigned char)text[0]) || errno != 0 || number == 0 ||
+        end[letter != NULL ? 1 : 0] != '\0' || number > UINT64_MAX >> shift) {
+        return false;
+    }
+    *ret_bytes = (uint64_t)number << shift;
+    return true;
+}
+
+/* In the cache's own terms: 0 is no limit. */
+static jit_gemm_status find_cache_limit(const jit_gemm_context_options *options,
+                                        uint64_t *ret_limit)
+{
+    const char *text = jg_env_get(JG_ENV_CACHE_LIMIT);
+    uint64_t limit = DEFAULT_CACHE_LIMIT;
+    if (options->cache_limit != 0) {
+        limit = options->cache_limit;
+    } else if (text != NULL && strcmp(text, "none") == 0) {
+        limit = UINT64_MAX;
+    } else if (text != NULL && !read_bytes(text, &limit)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_LIMIT),
+                       "give bytes, such as 512m or 4g, or none", "'%s' is no size", text);
+    }
+    *ret_limit = limit == UINT64_MAX ? 0 : limit;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_cache_folder_open(const jit_gemm_context_options *options,
+                                     struct jg_log *log, struct jg_cache **ret_cache,
+                                     char *reason, size_t reason_size)
+{
+    jg_cache_options cache_options = {.folder = options->cache_dir,
+                                      .environment = jg_env_get(JG_ENV_CACHE_DIR)};
+    JG_TRY(find_cache_limit(options, &cache_options.max_bytes));
+    const jg_cache_result result =
+        jg_cache_open(&cache_options, ret_cache, reason, reason_size);
+    if (result != JG_CACHE_OK) {
+        jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
+                    "no disk cache, kernels are compiled again in every process: %s (%s)",
+                    reason, jg_cache_result_name(result));
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Paths with colons between them; an empty one is none. */
+static jit_gemm_status add_roots_of_text(struct jg_roots *roots, const char *text,
+                                         struct jg_log *log)
+{
+    for (const char *at = text; *at != '\0';) {
+        const size_t length = strcspn(at, ":");
+        jit_gemm_status status = JIT_GEMM_OK;
+        if (length > 0) {
+            char *path = jg_copy_text(at, length);
+            status =
+                path != NULL ? jg_roots_add(roots, path, false, log) : jg_fail_memory();
+            jg_free(path);
+        }
+        JG_TRY(status);
+        at += length + (at[length] == ':');
+    }
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status add_roots(const jit_gemm_context_options *options,
+                                 struct jg_roots *roots, struct jg_log *log)
+{
+    if (options->cache_roots == NULL) {
+        const char *text = jg_env_get(JG_ENV_CACHE_ROOTS);
+        return text != NULL && !options->no_cache ? add_roots_of_text(roots, text, log)
+                                                  : JIT_GEMM_OK;
+    }
+    for (size_t i = 0; i < options->cache_root_count; i++) {
+        JG_TRY(jg_roots_add(roots, options->cache_roots[i], false, log));
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
+                                    struct jg_log *log, struct jg_roots **ret_roots)
+{
+    struct jg_roots *roots = jg_roots_create();
+    if (roots == NULL) {
+        return jg_error_status();
+    }
+    const jit_gemm_status status = add_roots(options, roots, log);
+    if (status != JIT_GEMM_OK) {
+        jg_roots_destroy(roots);
+        return status;
+    }
+    *ret_roots = roots;
+    return JIT_GEMM_OK;
+}
