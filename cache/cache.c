@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* A put that meets a bad entry, moves it away and finds the name taken again, this often,
  * gives up. */
@@ -48,8 +49,16 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
     atomic_init(&cache->trimmed, 0);
     cache->max_bytes = options->max_bytes;
     atomic_init(&cache->unseen_bytes, 0);
-    const jg_cache_result result = jg_cache_dir_open(options, cache, &why);
+    int file_fd = -1;
+    jg_cache_result result = jg_cache_dir_open(options, cache, &file_fd, &why);
+    if (result == JG_CACHE_OK && file_fd >= 0) {
+        result = jg_cache_bundle_open(file_fd, &cache->bundle, &why);
+        if (result != JG_CACHE_OK) {
+            close(file_fd);
+        }
+    }
     if (result != JG_CACHE_OK) {
+        free(cache->folder);
         free(cache);
         return result;
     }
@@ -62,7 +71,10 @@ void jg_cache_close(jg_cache *cache)
     if (cache == NULL) {
         return;
     }
-    close(cache->folder_fd);
+    if (cache->bundle == NULL) {
+        close(cache->folder_fd);
+    }
+    jg_cache_bundle_close(cache->bundle);
     free(cache->folder);
     free(cache);
 }
@@ -72,11 +84,38 @@ const char *jg_cache_folder(const jg_cache *cache)
     return cache != NULL ? cache->folder : "";
 }
 
+bool jg_cache_is_bundle(const jg_cache *cache)
+{
+    return cache != NULL && cache->bundle != NULL;
+}
+
+jg_cache_name jg_cache_name_of(const void *material, size_t material_size)
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(material, material_size));
+    jg_cache_name name;
+    memcpy(name.bytes, canonical.digest, sizeof(name.bytes));
+    return name;
+}
+
 static bool material_equals(const struct jg_cache_loaded *loaded, const jg_cache_key *key)
 {
     return loaded->layout.material_bytes == key->material_size &&
            (key->material_size == 0 || memcmp(jg_cache_entry_material(loaded->header),
                                               key->material, key->material_size) == 0);
+}
+
+/* OK, or MISMATCH: then the entry, which is good, is released. */
+static jg_cache_result compare_material(struct jg_cache_loaded *loaded,
+                                        const jg_cache_key *key,
+                                        const struct jg_cache_why *why)
+{
+    if (material_equals(loaded, key)) {
+        return JG_CACHE_OK;
+    }
+    jg_cache_store_release(loaded);
+    jg_cache_say(why, "the entry was made from other key material of the same name");
+    return JG_CACHE_MISMATCH;
 }
 
 static bool is_bad_entry(jg_cache_result result)
@@ -99,10 +138,8 @@ static jg_cache_result look_up(const jg_cache *cache, int shard_fd, const jg_cac
             look.fate = FATE_GONE;
             jg_cache_say_more(why, "; it was moved to quarantine");
         }
-    } else if (result == JG_CACHE_OK && !material_equals(&look.loaded, key)) {
-        jg_cache_store_release(&look.loaded);
-        jg_cache_say(why, "the entry was made from other key material of the same name");
-        result = JG_CACHE_MISMATCH;
+    } else if (result == JG_CACHE_OK) {
+        result = compare_material(&look.loaded, key, why);
     }
     *ret_look = look;
     return result;
@@ -114,8 +151,9 @@ bool jg_cache_reject(jg_cache *cache, const jg_cache_name *name)
     struct jg_cache_loaded loaded = {0};
     struct stat seen;
     int shard_fd = -1;
-    if (cache == NULL || jg_cache_store_open_shard(cache, name->bytes[0], false, &shard_fd,
-                                                   &silent) != JG_CACHE_OK) {
+    if (cache == NULL || cache->read_only ||
+        jg_cache_store_open_shard(cache, name->bytes[0], false, &shard_fd, &silent) !=
+            JG_CACHE_OK) {
         return false;
     }
     bool is_gone = false;
@@ -160,9 +198,29 @@ static void take_blob(struct jg_cache_loaded *loaded, jg_cache_blob *ret_blob)
     }
 }
 
+static jg_cache_result find_in_bundle(const jg_cache *cache, const jg_cache_key *key,
+                                      jg_cache_blob *ret_blob,
+                                      const struct jg_cache_why *why)
+{
+    struct jg_cache_loaded loaded = {0};
+    struct stat seen;
+    jg_cache_result result =
+        jg_cache_bundle_load(cache->bundle, &key->name, true, &loaded, &seen, why);
+    if (result == JG_CACHE_OK) {
+        result = compare_material(&loaded, key, why);
+    }
+    if (result == JG_CACHE_OK) {
+        take_blob(&loaded, ret_blob);
+    }
+    return result;
+}
+
 static jg_cache_result find(const jg_cache *cache, const jg_cache_key *key,
                             jg_cache_blob *ret_blob, const struct jg_cache_why *why)
 {
+    if (cache->bundle != NULL) {
+        return find_in_bundle(cache, key, ret_blob, why);
+    }
     int shard_fd = -1;
     jg_cache_result result =
         jg_cache_store_open_shard(cache, key->name.bytes[0], false, &shard_fd, why);
@@ -193,6 +251,25 @@ jg_cache_result jg_cache_get(jg_cache *cache, const jg_cache_key *key,
         atomic_fetch_add(&cache->misses, 1);
     } else {
         atomic_fetch_add(&cache->rejects, 1);
+    }
+    return result;
+}
+
+jg_cache_result jg_cache_load(const jg_cache *cache, const jg_cache_name *name,
+                              bool payload, struct jg_cache_loaded *ret_loaded,
+                              const struct jg_cache_why *why)
+{
+    struct stat seen;
+    if (cache->bundle != NULL) {
+        return jg_cache_bundle_load(cache->bundle, name, payload, ret_loaded, &seen, why);
+    }
+    int shard_fd = -1;
+    jg_cache_result result =
+        jg_cache_store_open_shard(cache, name->bytes[0], false, &shard_fd, why);
+    if (result == JG_CACHE_OK) {
+        result =
+            jg_cache_store_load(cache, shard_fd, name, payload, ret_loaded, &seen, why);
+        close(shard_fd);
     }
     return result;
 }

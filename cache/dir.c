@@ -231,6 +231,7 @@ struct walk {
     char pending[PATH_MAX]; /* what is still to be walked */
     size_t tail;            /* bytes at the end of it that may be created */
     int fd;                 /* the folder reached, for look-ups only (O_PATH) */
+    bool may_be_file;       /* the path may end in a file; it is opened for reading then */
     int links;              /* symbolic links followed so far */
 };
 
@@ -261,6 +262,27 @@ static jg_cache_result follow_link(struct walk *walk, int link_fd, const char *r
         close(walk->fd);
         walk->fd = root;
     }
+    return JG_CACHE_OK;
+}
+
+/* Ends the walk in a regular file, which is opened for reading in its checked folder. */
+static jg_cache_result enter_file(struct walk *walk, const char *component,
+                                  const char *path, const struct jg_cache_why *why)
+{
+    const int fd = openat(walk->fd, component,
+                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        const int error = fd < 0 ? errno : EINVAL;
+        if (fd >= 0) {
+            close(fd);
+        }
+        jg_cache_say(why, "the bundle %.300s cannot be opened: %s", path, strerror(error));
+        return JG_CACHE_UNTRUSTED;
+    }
+    close(walk->fd);
+    walk->fd = fd;
+    walk->pending[0] = '\0';
     return JG_CACHE_OK;
 }
 
@@ -298,6 +320,9 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
         memmove(walk->pending, at + length, strlen(at + length) + 1);
         walk->fd = next;
         next = parent;
+    } else if (S_ISREG(st.st_mode) && walk->may_be_file &&
+               at[length + strspn(at + length, "/")] == '\0') {
+        result = enter_file(walk, component, path, why);
     } else if (!S_ISLNK(st.st_mode)) {
         jg_cache_say(why, "a part of the path %.300s is not a folder", path);
         result = JG_CACHE_UNTRUSTED;
@@ -315,12 +340,13 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
 /*
  * Walks to a folder one component at a time, each opened relative to its checked parent,
  * so that nothing can be exchanged between check and use. Links are followed when they
- * belong to the user or to root. `*ret_fd` is open for look-ups only (O_PATH).
+ * belong to the user or to root. `*ret_fd` is open for look-ups only (O_PATH), or for
+ * reading if the path ends in a file; only a walk that creates nothing does.
  */
 static jg_cache_result walk_path(const struct chosen *chosen, uid_t uid, bool create,
                                  int *ret_fd, const struct jg_cache_why *why)
 {
-    struct walk walk = {.tail = chosen->tail};
+    struct walk walk = {.tail = chosen->tail, .may_be_file = !create};
     memcpy(walk.pending, chosen->path, sizeof(walk.pending));
     walk.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (walk.fd < 0) {
@@ -404,8 +430,36 @@ static jg_cache_result open_chosen(const struct chosen *chosen, uid_t uid, bool 
     return result;
 }
 
+/* Opens what is read only: the folder in a folder, or else a file. */
+static jg_cache_result open_root(const struct chosen *chosen, uid_t uid, int *ret_fd,
+                                 int *ret_file_fd, const struct jg_cache_why *why)
+{
+    int fd = -1;
+    struct stat st;
+    jg_cache_result result = walk_path(chosen, uid, false, &fd, why);
+    if (result != JG_CACHE_OK) {
+        return result;
+    }
+    bool is_taken = false;
+    if (fstat(fd, &st) != 0) {
+        result = jg_cache_say_errno(why, errno, "examine the cache folder");
+    } else if (S_ISREG(st.st_mode)) {
+        char bundle[400];
+        snprintf(bundle, sizeof(bundle), "the bundle %.300s", chosen->path);
+        result = jg_cache_dir_check(&st, uid, bundle, why);
+        is_taken = result == JG_CACHE_OK;
+        *ret_file_fd = is_taken ? fd : *ret_file_fd;
+    } else {
+        result = open_versioned(fd, uid, false, chosen->path, ret_fd, why);
+    }
+    if (!is_taken) {
+        close(fd);
+    }
+    return result;
+}
+
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
-                                  const struct jg_cache_why *why)
+                                  int *ret_file_fd, const struct jg_cache_why *why)
 {
     struct chosen chosen = {.tail = 0};
     jg_cache_result result = choose_folder(options, &chosen, why);
@@ -416,20 +470,26 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cac
         chosen.path[n - 1] = '\0';
         chosen.tail -= chosen.tail > 0;
     }
-    int fd = -1;
-    result = open_chosen(&chosen, cache->uid, !options->read_only, &fd, why);
+    int fd = -1, file_fd = -1;
+    result = options->read_only ? open_root(&chosen, cache->uid, &fd, &file_fd, why)
+                                : open_chosen(&chosen, cache->uid, true, &fd, why);
     if (result != JG_CACHE_OK) {
         return result;
     }
+    char version[16] = "";
+    if (fd >= 0) {
+        snprintf(version, sizeof(version), "/v%d", JG_CACHE_FORMAT);
+    }
     char *folder = NULL;
-    if (asprintf(&folder, "%s/v%d", chosen.path, JG_CACHE_FORMAT) < 0) {
-        close(fd);
+    if (asprintf(&folder, "%s%s", chosen.path, version) < 0) {
+        close(fd >= 0 ? fd : file_fd);
         jg_cache_say(why, "no memory for the name of the cache folder");
         return JG_CACHE_NO_MEMORY;
     }
     cache->folder = folder;
     cache->folder_fd = fd;
     cache->tail = chosen.tail;
+    *ret_file_fd = file_fd;
     return JG_CACHE_OK;
 }
 

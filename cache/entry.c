@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The format of an entry, byte for byte as docs/cache-format.md describes it. No I/O, no
  * heap. */
+#include "bytes.h"
 #include "internal.h"
 
 #include <sodium/crypto_hash_sha256.h>
@@ -24,38 +25,6 @@ enum {
 /* Like PNG's: a byte over 127, both line ends and a DOS end of file, so that transfers in
  * text mode are noticed at the first bytes. */
 static const unsigned char magic[8] = {0x89, 'J', 'G', 'K', '\r', '\n', 0x1a, '\n'};
-
-static void store_u32(unsigned char *at, uint32_t value)
-{
-    for (int i = 0; i < 4; i++) {
-        at[i] = (unsigned char)(value >> (8 * i));
-    }
-}
-
-static void store_u64(unsigned char *at, uint64_t value)
-{
-    for (int i = 0; i < 8; i++) {
-        at[i] = (unsigned char)(value >> (8 * i));
-    }
-}
-
-static uint32_t load_u32(const unsigned char *at)
-{
-    uint32_t value = 0;
-    for (int i = 3; i >= 0; i--) {
-        value = value << 8 | at[i];
-    }
-    return value;
-}
-
-static uint64_t load_u64(const unsigned char *at)
-{
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) {
-        value = value << 8 | at[i];
-    }
-    return value;
-}
 
 /* Cannot overflow: both parts are within their limits, which sum to far below 2^32. */
 static uint32_t size_header(size_t material_size, size_t metadata_size)

@@ -5,9 +5,12 @@
 
 #include "jg_cache.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+struct iovec;
 
 /* Limits, checked before anything is allocated. docs/cache-format.md repeats them. */
 #define JG_CACHE_MATERIAL_MAX ((size_t)16 << 20)
@@ -27,12 +30,13 @@
 #define JG_CACHE_TRIM_STAMP        ".trimmed" /* empty; its time is that of the last trim */
 
 struct jg_cache {
-    int folder_fd; /* the versioned folder; another one if that was removed */
+    struct jg_cache_bundle *bundle; /* owned; NULL: it is a folder */
+    int folder_fd; /* the versioned folder; another one if that was removed; -1: a bundle */
     bool read_only;
     bool no_sync;
     uid_t uid;          /* effective user at open: the only owner trusted beside root */
     uint64_t pid_space; /* this boot and process-id namespace; 0: unknown */
-    char *folder;       /* path of the versioned folder; owned */
+    char *folder;       /* path of the versioned folder, or of the bundle; owned */
     size_t tail;        /* bytes at the end of its parent's path that may be created */
     uint64_t max_bytes; /* 0: no limit */
     atomic_uint_fast64_t unseen_bytes; /* published since the last look at the size */
@@ -96,9 +100,11 @@ const unsigned char *jg_cache_entry_metadata(const unsigned char *header,
  * in the reason. */
 jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char *folder,
                                    const struct jg_cache_why *why);
-/* Opens `<folder>/v1` as the cache's folder, and fills what the cache knows of it. */
+/* Opens `<folder>/v1` as the cache's folder, and fills what the cache knows of it. If the
+ * cache is read-only and the path is one of a file, this is opened for reading instead, and
+ * the cache has no folder; else `*ret_file_fd` is -1. */
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
-                                  const struct jg_cache_why *why);
+                                  int *ret_file_fd, const struct jg_cache_why *why);
 /* If the folder was removed, makes it anew in its place: every user of `folder_fd` is in
  * the new one then. True if another try is worth it. */
 bool jg_cache_dir_renew(const jg_cache *cache);
@@ -112,6 +118,29 @@ struct jg_cache_loaded {
     void *payload;         /* owned, aligned to 64; NULL when not asked for */
     struct jg_cache_layout layout;
 };
+
+/* cache.c: reads and checks an entry, of a folder or a bundle; with `payload` its checksum
+ * too. MISS if there is none. */
+jg_cache_result jg_cache_load(const jg_cache *cache, const jg_cache_name *name,
+                              bool payload, struct jg_cache_loaded *ret_loaded,
+                              const struct jg_cache_why *why);
+
+/* bundle.c: many entries in one file. */
+struct jg_cache_bundle;
+/* Opens a bundle in a file that is open and trusted; the descriptor is the bundle's on OK.
+ * DAMAGED, IO, NO_MEMORY. */
+jg_cache_result jg_cache_bundle_open(int fd, struct jg_cache_bundle **ret_bundle,
+                                     const struct jg_cache_why *why);
+void jg_cache_bundle_close(struct jg_cache_bundle *bundle);
+uint32_t jg_cache_bundle_count(const struct jg_cache_bundle *bundle);
+/* Name of the entry with a number below the count, in order of names. */
+void jg_cache_bundle_name(const struct jg_cache_bundle *bundle, uint32_t i,
+                          jg_cache_name *ret_name);
+/* As jg_cache_store_load. */
+jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle,
+                                     const jg_cache_name *name, bool payload,
+                                     struct jg_cache_loaded *ret_loaded,
+                                     struct stat *ret_seen, const struct jg_cache_why *why);
 
 /* 30 digits and the suffix. */
 void jg_cache_store_file_name(const jg_cache_name *name,
@@ -131,6 +160,32 @@ jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
                                     struct jg_cache_loaded *ret_loaded,
                                     struct stat *ret_seen, const struct jg_cache_why *why);
 void jg_cache_store_release(struct jg_cache_loaded *loaded);
+/* The same of an entry of so many bytes that begins at an offset of an open file. */
+jg_cache_result jg_cache_store_read_entry(int fd, off_t offset, uint64_t entry_bytes,
+                                          const jg_cache_name *name, bool payload,
+                                          struct jg_cache_loaded *ret_loaded,
+                                          const struct jg_cache_why *why);
+/* Reads exactly the parts, which it changes, at an offset; DAMAGED when the file ends
+ * before. */
+jg_cache_result jg_cache_store_read_parts(int fd, struct iovec *parts, int n_parts,
+                                          off_t offset, const struct jg_cache_why *why);
+/* 0, or an errno value. */
+int jg_cache_store_write_all(int fd, const void *data, size_t size);
+/* The same. File systems that cannot sync a folder are not at fault. */
+int jg_cache_store_sync(int fd, bool is_folder);
+
+/*
+ * Beyond the limit on a file's size a write sends SIGXFSZ to its thread, which would end
+ * the program before EFBIG could be told. It waits while we write, and is taken back if a
+ * write of ours has sent it.
+ */
+struct jg_cache_size_signal {
+    sigset_t signal, before;
+    bool is_held;
+};
+void jg_cache_store_hold_size_signal(struct jg_cache_size_signal *held);
+void jg_cache_store_release_size_signal(const struct jg_cache_size_signal *held);
+
 /* Moves what was seen under the name away. True if it is gone from there. */
 bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
                                const jg_cache_name *name, const struct stat *seen);

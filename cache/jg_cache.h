@@ -8,6 +8,9 @@
  * key material stored with it equals the caller's, and its checksums hold. Whatever is
  * wrong with an entry makes it a miss with a reason, never an error of the caller's work.
  *
+ * A bundle is a file with many entries, which is only read. What is said of entries holds
+ * for those of a bundle, but that none is ever moved or removed.
+ *
  * A NULL cache is legal everywhere: it always misses and keeps nothing. All functions are
  * thread-safe, and any number of processes may share a folder.
  */
@@ -25,7 +28,7 @@ extern "C" {
 /** Version of the entry format and of the folder name (`v1`). */
 #define JG_CACHE_FORMAT 1
 
-typedef struct jg_cache jg_cache; /**< Opaque: one open folder. */
+typedef struct jg_cache jg_cache; /**< Opaque: one open folder, or a bundle. */
 
 /** Outcome of a call. Never renumbered: they appear in logs. */
 typedef enum jg_cache_result {
@@ -92,7 +95,7 @@ typedef struct jg_cache_counts {
  * gets none of the four.
  */
 typedef struct jg_cache_options {
-    const char *folder;      /**< Absolute path, or NULL. */
+    const char *folder; /**< Absolute path, or NULL. With `read_only` also of a bundle. */
     const char *environment; /**< Value of the caller's own variable, or NULL. */
     bool read_only;          /**< Never write, create, quarantine or remove. */
     bool no_sync;            /**< Skip fsync (tests, tmpfs). Reads verify either way. */
@@ -105,6 +108,11 @@ typedef struct jg_cache_options {
  * user's or root's, one that others may write, and one below a parent of another user or
  * one that its group or everybody may write (unless sticky).
  *
+ * A read-only open makes nothing. If the path is one of a file, this is opened as a bundle
+ * by the same rules; its index is read and checked now (DAMAGED), its entries when they are
+ * asked for. Nothing is mapped: a bundle that is cut or changed while it is open costs
+ * hits, never the program.
+ *
  * @param options may be NULL: all zero
  * @param[out] ret_cache receives the cache; untouched on failure
  * @param[out] reason receives one sentence on failure, cut to `reason_size`; may be NULL
@@ -115,8 +123,15 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
 /** Closes the cache. Accepts NULL. Blobs already returned stay valid. */
 void jg_cache_close(jg_cache *cache);
 
-/** Absolute path of the versioned folder in use. "" for NULL. */
+/** Absolute path of the versioned folder, or of the bundle, in use. "" for NULL. */
 const char *jg_cache_folder(const jg_cache *cache);
+
+/** Is it a bundle? */
+bool jg_cache_is_bundle(const jg_cache *cache);
+
+/** The name that key material gives an entry, unless the caller has names of its own:
+ * XXH3-128 in canonical byte order. */
+jg_cache_name jg_cache_name_of(const void *material, size_t material_size);
 
 /**
  * Finds a blob. A bad entry is moved into `quarantine`, where the folder can be written.
@@ -226,6 +241,13 @@ jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn vi
                               void *user);
 
 /**
+ * Visits one entry by its name, as a walk does; what the visitor answers is ignored.
+ * @return the entry's state; MISS if there is none, which is not visited
+ */
+jg_cache_result jg_cache_visit(jg_cache *cache, const jg_cache_name *name, bool verify,
+                               jg_cache_visit_fn visit, void *user);
+
+/**
  * Removes temporary files of dead writers (or older than an hour), quarantined entries,
  * entries over the age limit, then the oldest until the folder fits. Age counts from the
  * store or the last hit, to the hour; size is the sum of file sizes. Never touches files
@@ -240,6 +262,45 @@ jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn vi
  */
 jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_age_seconds,
                               uint64_t *ret_removed, uint64_t *ret_bytes);
+
+/** A bundle in the making. One thread at a time. */
+typedef struct jg_cache_bundle_writer jg_cache_bundle_writer;
+
+/** What was written. */
+typedef struct jg_cache_bundle_counts {
+    uint64_t entries; /**< Entries of the bundle. */
+    uint64_t bytes;   /**< Size of the file. */
+} jg_cache_bundle_counts;
+
+/** Begins a bundle without entries; end it with ::jg_cache_bundle_end. OK, NO_MEMORY. */
+jg_cache_result jg_cache_bundle_begin(jg_cache_bundle_writer **ret_writer);
+
+/**
+ * Adds an entry by its name. It is read when the bundle is written; until then `from` must
+ * stay open. Of several entries of one name the first is taken. OK, NO_MEMORY.
+ */
+jg_cache_result jg_cache_bundle_add(jg_cache_bundle_writer *writer, const jg_cache *from,
+                                    const jg_cache_name *name);
+
+/** Adds an entry that no cache has; key and value are copied. OK, NO_MEMORY, TOO_LARGE. */
+jg_cache_result jg_cache_bundle_add_value(jg_cache_bundle_writer *writer,
+                                          const jg_cache_key *key,
+                                          const jg_cache_value *value);
+
+/**
+ * Writes the bundle: a temporary file beside `path`, fsync, rename over what is there.
+ * Every entry is verified. The bytes depend on the entries only. Mode 0644 less the umask.
+ *
+ * @param[out] ret_counts filled on OK; may be NULL
+ * @return OK; else there is no new file, and the reason says why: the result of an entry
+ * that is missing or bad, IO, NO_MEMORY, TOO_LARGE
+ */
+jg_cache_result jg_cache_bundle_write(jg_cache_bundle_writer *writer, const char *path,
+                                      jg_cache_bundle_counts *ret_counts, char *reason,
+                                      size_t reason_size);
+
+/** Ends a bundle in the making, written or not. Accepts NULL. */
+void jg_cache_bundle_end(jg_cache_bundle_writer *writer);
 
 #ifdef __cplusplus
 }

@@ -49,8 +49,7 @@ static int open_retrying(int parent_fd, const char *name, int flags, mode_t mode
     return fd;
 }
 
-/* 0, or an errno value. File systems that cannot sync a folder are not at fault. */
-static int sync_fd(int fd, bool is_folder)
+int jg_cache_store_sync(int fd, bool is_folder)
 {
     int error;
     do {
@@ -100,7 +99,7 @@ jg_cache_result jg_cache_store_open_folder(const jg_cache *cache, int parent_fd,
         result = jg_cache_dir_check(&st, cache->uid, folder, why);
     }
     if (result == JG_CACHE_OK && is_new && !cache->no_sync) {
-        const int error = sync_fd(parent_fd, true);
+        const int error = jg_cache_store_sync(parent_fd, true);
         if (error != 0) {
             result = jg_cache_say_errno(why, error, "sync the cache folder");
         }
@@ -221,9 +220,8 @@ static jg_cache_result check_file(const jg_cache *cache, int shard_fd, int fd,
     return JG_CACHE_UNTRUSTED;
 }
 
-/* Reads exactly the parts at an offset; DAMAGED when the file ends before. */
-static jg_cache_result read_parts(int fd, struct iovec *parts, int n_parts, off_t offset,
-                                  const struct jg_cache_why *why)
+jg_cache_result jg_cache_store_read_parts(int fd, struct iovec *parts, int n_parts,
+                                          off_t offset, const struct jg_cache_why *why)
 {
     while (n_parts > 0) {
         if (parts->iov_len == 0) {
@@ -262,21 +260,22 @@ void jg_cache_store_release(struct jg_cache_loaded *loaded)
     memset(loaded, 0, sizeof(*loaded));
 }
 
-static jg_cache_result read_entry(int fd, uint64_t file_bytes, const jg_cache_name *name,
-                                  bool payload, struct jg_cache_loaded *ret_loaded,
-                                  const struct jg_cache_why *why)
+jg_cache_result jg_cache_store_read_entry(int fd, off_t offset, uint64_t entry_bytes,
+                                          const jg_cache_name *name, bool payload,
+                                          struct jg_cache_loaded *ret_loaded,
+                                          const struct jg_cache_why *why)
 {
     unsigned char fixed[JG_CACHE_FIXED_BYTES];
-    if (file_bytes < sizeof(fixed)) {
+    if (entry_bytes < sizeof(fixed)) {
         jg_cache_say(why, "the entry has %llu bytes, less than a header",
-                     (unsigned long long)file_bytes);
+                     (unsigned long long)entry_bytes);
         return JG_CACHE_DAMAGED;
     }
     struct jg_cache_loaded loaded = {0};
     struct iovec parts[2] = {{fixed, sizeof(fixed)}, {NULL, 0}};
-    jg_cache_result result = read_parts(fd, parts, 1, 0, why);
+    jg_cache_result result = jg_cache_store_read_parts(fd, parts, 1, offset, why);
     if (result == JG_CACHE_OK) {
-        result = jg_cache_entry_read_fixed(fixed, file_bytes, &loaded.layout, why);
+        result = jg_cache_entry_read_fixed(fixed, entry_bytes, &loaded.layout, why);
     }
     if (result != JG_CACHE_OK) {
         return result;
@@ -298,7 +297,7 @@ static jg_cache_result read_entry(int fd, uint64_t file_bytes, const jg_cache_na
     parts[0].iov_len = loaded.layout.header_bytes - sizeof(fixed);
     parts[1].iov_base = loaded.payload;
     parts[1].iov_len = payload ? (size_t)loaded.layout.payload_bytes : 0;
-    result = read_parts(fd, parts, 2, (off_t)sizeof(fixed), why);
+    result = jg_cache_store_read_parts(fd, parts, 2, offset + (off_t)sizeof(fixed), why);
     if (result == JG_CACHE_OK) {
         result = jg_cache_entry_check_header(loaded.header, &loaded.layout, name, why);
     }
@@ -348,8 +347,8 @@ jg_cache_result jg_cache_store_load(const jg_cache *cache, int shard_fd,
         result = check_file(cache, shard_fd, fd, ret_seen, why);
     }
     if (result == JG_CACHE_OK) {
-        result =
-            read_entry(fd, (uint64_t)ret_seen->st_size, name, payload, ret_loaded, why);
+        result = jg_cache_store_read_entry(fd, 0, (uint64_t)ret_seen->st_size, name,
+                                           payload, ret_loaded, why);
     }
     close(fd);
     return result;
@@ -451,17 +450,7 @@ int jg_cache_store_rename_new(int shard_fd, const char *temp, const char *file)
     return jg_cache_store_link_new(shard_fd, temp, file);
 }
 
-/*
- * Beyond the limit on a file's size a write sends SIGXFSZ to its thread, which would end
- * the program before EFBIG could be told. It waits while we write, and is taken back if a
- * write of ours has sent it.
- */
-struct size_signal {
-    sigset_t signal, before;
-    bool is_held;
-};
-
-static void hold_size_signal(struct size_signal *held)
+void jg_cache_store_hold_size_signal(struct jg_cache_size_signal *held)
 {
     sigset_t pending;
     sigemptyset(&held->signal);
@@ -470,7 +459,7 @@ static void hold_size_signal(struct size_signal *held)
                     pthread_sigmask(SIG_BLOCK, &held->signal, &held->before) == 0;
 }
 
-static void release_size_signal(const struct size_signal *held)
+void jg_cache_store_release_size_signal(const struct jg_cache_size_signal *held)
 {
     static const struct timespec now = {0, 0};
     if (!held->is_held) {
@@ -481,8 +470,7 @@ static void release_size_signal(const struct size_signal *held)
     (void)pthread_sigmask(SIG_SETMASK, &held->before, NULL);
 }
 
-/* 0, or an errno value. */
-static int write_all(int fd, const void *data, size_t size)
+int jg_cache_store_write_all(int fd, const void *data, size_t size)
 {
     const unsigned char *at = data;
     while (size > 0) {
@@ -530,17 +518,17 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
     }
     const char *action = "write a temporary file in the cache";
     int error = fchmod(fd, 0600) == 0 ? 0 : errno;
-    struct size_signal held;
-    hold_size_signal(&held);
+    struct jg_cache_size_signal held;
+    jg_cache_store_hold_size_signal(&held);
     if (error == 0) {
-        error = write_all(fd, header, layout->header_bytes);
+        error = jg_cache_store_write_all(fd, header, layout->header_bytes);
     }
     if (error == 0) {
-        error = write_all(fd, payload, (size_t)layout->payload_bytes);
+        error = jg_cache_store_write_all(fd, payload, (size_t)layout->payload_bytes);
     }
-    release_size_signal(&held);
+    jg_cache_store_release_size_signal(&held);
     if (error == 0 && !cache->no_sync) {
-        error = sync_fd(fd, false);
+        error = jg_cache_store_sync(fd, false);
     }
     if (close(fd) != 0 && error == 0 && errno != EINTR) {
         error = errno;
@@ -556,7 +544,7 @@ jg_cache_result jg_cache_store_publish(const jg_cache *cache, int shard_fd,
         return error == EEXIST ? JG_CACHE_EXISTS : jg_cache_say_errno(why, error, action);
     }
     if (!cache->no_sync) {
-        error = sync_fd(shard_fd, true);
+        error = jg_cache_store_sync(shard_fd, true);
     }
     return error == 0 ? JG_CACHE_OK
                       : jg_cache_say_errno(why, error, "sync the folder of a new entry");

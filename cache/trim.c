@@ -149,35 +149,49 @@ static bool remove_file(int folder_fd, const char *file)
 struct visit {
     jg_cache_visit_fn function;
     void *user;
-    bool verify; /* checksums of payloads too */
-    bool stop;   /* the visitor wants no more */
+    bool verify;           /* checksums of payloads too */
+    bool stop;             /* the visitor wants no more */
+    jg_cache_result state; /* of the last entry */
 };
 
+/* Calls the visitor for what was loaded, and releases it. */
+static int call_visitor(jg_cache_entry *entry, struct jg_cache_loaded *loaded,
+                        const struct stat *seen, const struct visit *visit)
+{
+    entry->file_bytes = seen->st_size > 0 ? (uint64_t)seen->st_size : 0;
+    entry->modified = seen->st_mtim.tv_sec;
+    if (entry->state == JG_CACHE_OK) {
+        entry->material = jg_cache_entry_material(loaded->header);
+        entry->material_size = loaded->layout.material_bytes;
+        entry->metadata_size = loaded->layout.metadata_bytes;
+        if (entry->metadata_size > 0) {
+            entry->metadata = jg_cache_entry_metadata(loaded->header, &loaded->layout);
+        }
+        entry->payload_size = (size_t)loaded->layout.payload_bytes;
+        entry->payload = loaded->payload;
+    }
+    const int answer = visit->function(visit->user, entry);
+    jg_cache_store_release(loaded);
+    return answer;
+}
+
+/* Of a bundle `shard_fd` is -1. */
 static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
                                    const jg_cache_name *name, struct visit *visit)
 {
     struct jg_cache_loaded loaded = {0};
     struct stat seen;
     jg_cache_entry entry = {.name = *name};
-    entry.state =
-        jg_cache_store_load(cache, shard_fd, name, visit->verify, &loaded, &seen, &silent);
+    entry.state = cache->bundle != NULL
+                      ? jg_cache_bundle_load(cache->bundle, name, visit->verify, &loaded,
+                                             &seen, &silent)
+                      : jg_cache_store_load(cache, shard_fd, name, visit->verify, &loaded,
+                                            &seen, &silent);
+    visit->state = entry.state;
     if (entry.state == JG_CACHE_MISS) {
         return JG_CACHE_OK; /* removed since it was listed */
     }
-    entry.file_bytes = seen.st_size > 0 ? (uint64_t)seen.st_size : 0;
-    entry.modified = seen.st_mtim.tv_sec;
-    if (entry.state == JG_CACHE_OK) {
-        entry.material = jg_cache_entry_material(loaded.header);
-        entry.material_size = loaded.layout.material_bytes;
-        entry.metadata_size = loaded.layout.metadata_bytes;
-        if (entry.metadata_size > 0) {
-            entry.metadata = jg_cache_entry_metadata(loaded.header, &loaded.layout);
-        }
-        entry.payload_size = (size_t)loaded.layout.payload_bytes;
-        entry.payload = loaded.payload;
-    }
-    const int answer = visit->function(visit->user, &entry);
-    jg_cache_store_release(&loaded);
+    const int answer = call_visitor(&entry, &loaded, &seen, visit);
     visit->stop = answer != 0 && answer != 1;
     if (answer == 1) {
         char file[JG_CACHE_FILE_NAME_BYTES];
@@ -189,6 +203,48 @@ static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
     return JG_CACHE_OK;
 }
 
+static jg_cache_result walk_bundle(const jg_cache *cache, struct visit *visit)
+{
+    jg_cache_result first_failure = JG_CACHE_OK;
+    for (uint32_t i = 0; i < jg_cache_bundle_count(cache->bundle) && !visit->stop; i++) {
+        jg_cache_name name;
+        jg_cache_bundle_name(cache->bundle, i, &name);
+        const jg_cache_result result = visit_entry(cache, -1, &name, visit);
+        first_failure = first_failure == JG_CACHE_OK ? result : first_failure;
+    }
+    return first_failure;
+}
+
+static int ignore_answer(void *user, const jg_cache_entry *entry)
+{
+    const struct visit *visit = user;
+    (void)visit->function(visit->user, entry);
+    return 0;
+}
+
+jg_cache_result jg_cache_visit(jg_cache *cache, const jg_cache_name *name, bool verify,
+                               jg_cache_visit_fn visit, void *user)
+{
+    if (cache == NULL) {
+        return JG_CACHE_MISS;
+    }
+    struct visit asked = {.function = visit, .user = user};
+    struct visit one = {.function = ignore_answer, .user = &asked, .verify = verify};
+    int shard_fd = -1;
+    if (cache->bundle == NULL) {
+        const jg_cache_result result =
+            jg_cache_store_open_shard(cache, name->bytes[0], false, &shard_fd, &silent);
+        if (result != JG_CACHE_OK) {
+            return result;
+        }
+    }
+    (void)visit_entry(cache, shard_fd, name, &one);
+    if (shard_fd >= 0) {
+        close(shard_fd);
+    }
+    return one.state;
+}
+
 jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn visit,
                               void *user)
 {
@@ -196,6 +252,9 @@ jg_cache_result jg_cache_walk(jg_cache *cache, bool verify, jg_cache_visit_fn vi
         return JG_CACHE_OK;
     }
     struct visit each = {.function = visit, .user = user, .verify = verify};
+    if (cache->bundle != NULL) {
+        return walk_bundle(cache, &each);
+    }
     jg_cache_result first_failure = JG_CACHE_OK;
     for (unsigned shard = 0; shard < N_SHARDS && !each.stop; shard++) {
         struct found_list list = {0};
