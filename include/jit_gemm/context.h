@@ -58,12 +58,12 @@ typedef struct jit_gemm_context_options {
                              then 4 GiB; UINT64_MAX means no limit. Beyond it the least
                              recently used kernels are removed, now and then when one is
                              kept; for a short time it holds a little more. */
-    const char *const *cache_roots; /**< Absolute paths of cache folders that are only read,
-                                       in this order, before the cache folder: nothing in
-                                       them is written, moved or removed. NULL means
-                                       JIT_GEMM_CACHE_ROOTS, a list with colons, then none.
-                                       One that is missing or not to be trusted is left out
-                                       with a warning in the log;
+    const char *const *cache_roots; /**< Absolute paths of cache folders and bundles that
+                                       are only read, in this order, before the cache
+                                       folder: nothing in them is written, moved or removed.
+                                       NULL means JIT_GEMM_CACHE_ROOTS, a list with colons,
+                                       then none. One that is missing or not to be trusted
+                                       is left out with a warning in the log;
                                        ::jit_gemm_context_add_cache_root refuses it. */
     size_t cache_root_count;        /**< Entries of `cache_roots`. */
 } jit_gemm_context_options;
@@ -114,6 +114,9 @@ typedef struct jit_gemm_prewarm_options {
                     device takes, machine code if there is no device. */
     int32_t require_cached; /**< Not 0: compile nothing. A kernel that is neither in the
                                cache nor in a root fails: ::JIT_GEMM_ERR_NOT_CACHED. */
+    const char *bundle; /**< Path of a bundle that is written in the end, with every kernel
+                           of the manifest, unless one has failed; NULL: none. It takes the
+                           place of a file at once, by rename. */
 } jit_gemm_prewarm_options;
 
 /** What a prewarm did. */
@@ -124,6 +127,9 @@ typedef struct jit_gemm_prewarm_result {
     size_t cached;   /**< Found in the cache or a root, or just made by another thread. */
     size_t compiled; /**< Compiled and kept. */
     size_t failed;   /**< Failed, compiled but not kept, or over the budget. */
+    size_t bundle_kernels; /**< Kernels in the bundle; 0 if none was written. Problems may
+                              share one. */
+    uint64_t bundle_bytes; /**< Size of the bundle. */
 } jit_gemm_prewarm_result;
 
 #ifdef __cplusplus

@@ -101,11 +101,12 @@ JIT_GEMM_API jit_gemm_status jit_gemm_cancel(jit_gemm_context *context);
 
 /**
  * Adds a read-only cache root behind those that the context has: a cache folder that others
- * have filled. Unlike one of `options.cache_roots` it must be usable. Creates that begin
- * later look there, too; a package adds what it ships in this way.
+ * have filled, or a bundle. Unlike one of `options.cache_roots` it must be usable. Creates
+ * that begin later look there, too; a package adds what it ships in this way.
  *
  * A root must belong to the caller or to root, and nobody else may write it or exchange one
- * of the folders above it.
+ * of the folders above it. The index of a bundle is checked now, its kernels when they are
+ * taken.
  * @param path absolute path; copied
  * @return OK, ARGUMENT, NO_MEMORY, IO: the root cannot be used, with the reason
  */
@@ -345,8 +346,8 @@ JIT_GEMM_API void jit_gemm_destroy(jit_gemm **gemm);
 
 /**
  * Builds every kernel of a manifest into the disk cache, or says which ones are not there
- * (`require_cached`). Needs no device. The first failure is the call's error; the others
- * are logged as errors.
+ * (`require_cached`); and writes them to a bundle, if `bundle` names one. Needs no device.
+ * The first failure is the call's error; the others are logged as errors.
  *
  * @param context its cache is filled; its policy does not apply
  * @param manifest text as ::jit_gemm_context_write_manifest writes it; a dynamic size may

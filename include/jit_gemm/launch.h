@@ -121,8 +121,9 @@ typedef enum jit_gemm_emit {
 typedef enum jit_gemm_origin {
     JIT_GEMM_ORIGIN_COMPILED = 0, /**< This call compiled it. */
     JIT_GEMM_ORIGIN_DISK = 1,     /**< The disk cache had it: its own folder or a root. */
-    JIT_GEMM_ORIGIN_MEMORY = 2    /**< The context had it loaded, or another thread of the
+    JIT_GEMM_ORIGIN_MEMORY = 2,   /**< The context had it loaded, or another thread of the
                                      process was just compiling it. */
+    JIT_GEMM_ORIGIN_BUNDLE = 3    /**< A bundle among the roots had it. */
 } jit_gemm_origin;
 
 /** Bytes of `recipe` in ::jit_gemm_info. */

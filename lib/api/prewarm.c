@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "base/struct.h"
+#include "compile/makers.h"
 
 /* Host memory that one compile may need. */
 #define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
@@ -27,6 +28,8 @@ struct task {
     const struct jg_pack *pack;
     bool is_band; /* of the item, and then which kernel: */
     struct jg_band_kernel kernel;
+    jg_cache_name name; /* of the finished kernel's entry */
+    uint32_t root;      /* that has it; 0: the cache folder */
 };
 
 /* One prewarm, shared by its threads. */
@@ -61,10 +64,12 @@ static jit_gemm_status fail_not_kept(const struct prewarm *prewarm)
 }
 
 static jit_gemm_status check_kept(const struct prewarm *prewarm,
-                                  const struct jg_step_result *result,
+                                  const struct jg_step_result *result, struct task *task,
                                   jit_gemm_origin *ret_origin)
 {
     *ret_origin = result->binary.origin;
+    task->name = jg_binary_name(&result->binary);
+    task->root = result->binary.root;
     return result->binary.is_on_disk ? JIT_GEMM_OK : fail_not_kept(prewarm);
 }
 
@@ -90,7 +95,7 @@ static jit_gemm_status find_problem(const struct prewarm *prewarm, const struct 
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct task *task,
+static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task *task,
                                      jit_gemm_origin *ret_origin)
 {
     jit_gemm_context *context = prewarm->context;
@@ -110,7 +115,7 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct
         jg_step_binary(&builder, task->arch, &settled.problem, &choice, &result, &counts);
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
-        status = check_kept(prewarm, &result, ret_origin);
+        status = check_kept(prewarm, &result, task, ret_origin);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_settled_blame(&settled, jg_budget_check(&problem.budget, result.entry,
@@ -124,7 +129,7 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, const struct
     return status;
 }
 
-static jit_gemm_status build_pack(const struct prewarm *prewarm, const struct task *task,
+static jit_gemm_status build_pack(const struct prewarm *prewarm, struct task *task,
                                   jit_gemm_origin *ret_origin)
 {
     const struct jg_builder builder = make_builder(prewarm);
@@ -134,7 +139,7 @@ static jit_gemm_status build_pack(const struct prewarm *prewarm, const struct ta
         jg_step_pack_binary(&builder, task->arch, task->pack, &result, &counts);
     jg_context_count_build(prewarm->context, &counts);
     if (status == JIT_GEMM_OK) {
-        status = check_kept(prewarm, &result, ret_origin);
+        status = check_kept(prewarm, &result, task, ret_origin);
     }
     jg_binary_free(&result.binary);
     return status;
@@ -200,7 +205,7 @@ static void *work_through_tasks(void *user)
     struct prewarm *prewarm = user;
     size_t index = 0;
     while (take_task(prewarm, &index)) {
-        const struct task *task = &prewarm->tasks[index];
+        struct task *task = &prewarm->tasks[index];
         jit_gemm_origin origin = JIT_GEMM_ORIGIN_COMPILED;
         const jit_gemm_status status = task->item != NULL
                                            ? build_problem(prewarm, task, &origin)
@@ -355,6 +360,62 @@ static jit_gemm_status need_cache(const jit_gemm_context *context, bool is_only_
                           "there is no disk cache to fill: %s", context->cache_reason);
 }
 
+static jit_gemm_status fail_bundle(const char *path, const char *hint, const char *reason)
+{
+    return jg_fail_system(JIT_GEMM_ERR_IO, "options.bundle", hint,
+                          "%s cannot be written: %s", path, reason);
+}
+
+/* Every task has ended well: what it found or made goes into the bundle. */
+static jit_gemm_status fill_bundle(struct prewarm *prewarm, const char *path,
+                                   struct jg_shipment *shipment)
+{
+    jit_gemm_context *context = prewarm->context;
+    for (size_t i = 0; i < prewarm->result.total; i++) {
+        const struct task *task = &prewarm->tasks[i];
+        struct jg_cache *cache =
+            task->root > 0 ? jg_roots_cache(context->roots, task->root) : context->cache;
+        const jg_cache_result result = jg_shipment_add(shipment, cache, &task->name);
+        if (result == JG_CACHE_NO_MEMORY) {
+            return jg_fail_memory();
+        }
+        if (result == JG_CACHE_TOO_LARGE) {
+            return fail_bundle(path, "prewarm an empty cache folder with one compiler",
+                               "its kernels come from more than 16 compilers");
+        }
+        if (result != JG_CACHE_OK) {
+            return fail_bundle(path, "run it again, with a larger limit on the cache",
+                               "a kernel has gone from the cache meanwhile");
+        }
+    }
+    char reason[512] = "";
+    jg_cache_bundle_counts counts = {0};
+    const jg_cache_result result =
+        jg_shipment_write(shipment, path, &counts, reason, sizeof(reason));
+    if (result != JG_CACHE_OK) {
+        return result == JG_CACHE_NO_MEMORY
+                   ? jg_fail_memory()
+                   : fail_bundle(path, "name a file in a folder that can be written",
+                                 reason);
+    }
+    prewarm->result.bundle_kernels = (size_t)counts.entries;
+    prewarm->result.bundle_bytes = counts.bytes;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status write_bundle(struct prewarm *prewarm, const char *path)
+{
+    struct jg_shipment *shipment = jg_alloc(sizeof(*shipment));
+    if (shipment == NULL || jg_cache_bundle_begin(&shipment->writer) != JG_CACHE_OK) {
+        jg_free(shipment);
+        return jg_fail_memory();
+    }
+    const jit_gemm_status status = fill_bundle(prewarm, path, shipment);
+    jg_cache_bundle_end(shipment->writer);
+    jg_free(shipment);
+    return status;
+}
+
 static jit_gemm_status report_outcome(const struct prewarm *prewarm)
 {
     if (prewarm->is_cancelled && prewarm->done < prewarm->result.total) {
@@ -392,7 +453,8 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
         run_threads(prewarm, count_jobs(options->jobs, prewarm->result.total));
     }
     pthread_mutex_destroy(&prewarm->mutex);
-    return report_outcome(prewarm);
+    JG_TRY(report_outcome(prewarm));
+    return options->bundle != NULL ? write_bundle(prewarm, options->bundle) : JIT_GEMM_OK;
 }
 
 jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest,

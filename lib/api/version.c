@@ -36,6 +36,8 @@ const char *jit_gemm_origin_name(jit_gemm_origin origin)
         return "disk";
     case JIT_GEMM_ORIGIN_MEMORY:
         return "memory";
+    case JIT_GEMM_ORIGIN_BUNDLE:
+        return "bundle";
     }
     return "unknown";
 }

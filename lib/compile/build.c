@@ -14,6 +14,7 @@
 #include "compile/code.h"
 #include "compile/compile_log.h"
 #include "compile/flight.h"
+#include "compile/stored.h"
 
 /* One build under way. */
 struct build {
@@ -68,28 +69,6 @@ static void print_metadata(const struct build *build, const char *signature,
     jg_str_printf(out, "compile_ms=%.3f\n", binary->compile_ms);
     add_metadata(out, "compiler", signature);
     add_metadata(out, "library", JG_LIBRARY_VERSION);
-}
-
-bool jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
-                     char *buffer, size_t size)
-{
-    const char *at = metadata;
-    const char *end = at != NULL ? at + metadata_size : NULL;
-    const size_t key_size = strlen(key);
-    while (at != NULL && at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        if (line_end == NULL) {
-            return false;
-        }
-        if ((size_t)(line_end - at) > key_size && memcmp(at, key, key_size) == 0 &&
-            at[key_size] == '=') {
-            at += key_size + 1;
-            jg_str_export(at, (size_t)(line_end - at), buffer, size, NULL);
-            return true;
-        }
-        at = line_end + 1;
-    }
-    return false;
 }
 
 static uint32_t read_metadata_number(const jg_cache_blob *blob, const char *key)
@@ -200,7 +179,8 @@ static bool accept_blob(const struct build *build, uint32_t root, const struct j
         return false;
     }
     struct jg_binary binary = {
-        .origin = JIT_GEMM_ORIGIN_DISK,
+        .origin = jg_cache_is_bundle(cache_of(build, root)) ? JIT_GEMM_ORIGIN_BUNDLE
+                                                            : JIT_GEMM_ORIGIN_DISK,
         .is_on_disk = true,
         .root = root,
         .registers = read_metadata_number(blob, "registers"),
@@ -651,14 +631,11 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
                      const char *reason)
 {
-    jg_cache_name name;
-    for (size_t i = 0; i < sizeof(name.bytes); i++) {
-        const char digits[3] = {binary->key[2 * i], binary->key[2 * i + 1]};
-        name.bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
-    }
-    if (binary->origin != JIT_GEMM_ORIGIN_DISK ||
-        !(binary->root > 0 ? jg_roots_reject(builder->roots, &name)
-                           : jg_cache_reject(builder->cache, &name))) {
+    const jg_cache_name name = jg_binary_name(binary);
+    const bool was_found =
+        binary->origin == JIT_GEMM_ORIGIN_DISK || binary->origin == JIT_GEMM_ORIGIN_BUNDLE;
+    if (!was_found || !(binary->root > 0 ? jg_roots_reject(builder->roots, &name)
+                                         : jg_cache_reject(builder->cache, &name))) {
         return false;
     }
     jg_log_line(builder->log, JIT_GEMM_SEVERITY_WARNING,

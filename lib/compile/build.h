@@ -61,16 +61,4 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,
                      const char *reason);
 
-/*
- * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this
- * order: kind (`cubin`, `ptx`, or `toolchain` for the small records of compile/toolchain.h,
- * which have no other keys), problem (that it was made for; others may share the kernel),
- * arch, entry, registers and spill_bytes (not of PTX), compile_ms (three decimals),
- * compiler, library. A value has no line feed. Unknown keys are ignored.
- *
- * Copies the value of `key`, cut to `size` bytes and terminated; false if there is none.
- */
-bool jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
-                     char *buffer, size_t size);
-
 #endif

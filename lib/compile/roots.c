@@ -184,7 +184,8 @@ void jg_roots_describe(struct jg_roots *roots, struct jg_str *out)
         jg_str_printf(out, "cache root %u: %s", i + 1,
                       root->cache != NULL ? jg_cache_folder(root->cache) : root->path);
         if (root->cache != NULL) {
-            jg_str_puts(out, ", read-only, trusted: nobody else may write it\n");
+            jg_str_printf(out, ", %sread-only, trusted: nobody else may write it\n",
+                          jg_cache_is_bundle(root->cache) ? "a bundle, " : "");
         } else {
             jg_str_printf(out, ", not used: %s\n", root->reason);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "compile/stored.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -75,4 +74,29 @@ const char *jg_stored_check(const void *material, size_t material_size, const vo
         }
     }
     return "its key names no form of code";
+}
+
+bool jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
+                     char *buffer, size_t size)
+{
+    const char *at = metadata;
+    const char *end = at != NULL ? at + metadata_size : NULL;
+    const size_t key_size = strlen(key);
+    while (at != NULL && at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (line_end == NULL) {
+            return false;
+        }
+        if ((size_t)(line_end - at) > key_size && memcmp(at, key, key_size) == 0 &&
+            at[key_size] == '=') {
+            at += key_size + 1;
+            const size_t length = (size_t)(line_end - at);
+            const size_t copied = length < size ? length : size - 1;
+            memcpy(buffer, at, copied);
+            buffer[copied] = '\0';
+            return true;
+        }
+        at = line_end + 1;
+    }
+    return false;
 }

@@ -4,6 +4,7 @@
 #ifndef JG_COMPILE_STORED_H
 #define JG_COMPILE_STORED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Fields of key material. Never renumbered: they are on disk. */
@@ -30,5 +31,17 @@ enum jg_key_field {
  */
 const char *jg_stored_check(const void *material, size_t material_size, const void *code,
                             size_t code_size);
+
+/*
+ * Metadata of a cache entry: ASCII lines `key=value`, each ended by a line feed, in this
+ * order: kind (`cubin`, `ptx`, or `toolchain` for small records on compilers, which have
+ * no other keys), problem (that it was made for; others may share the kernel),
+ * arch, entry, registers and spill_bytes (not of PTX), compile_ms (three decimals),
+ * compiler, library. A value has no line feed. Unknown keys are ignored.
+ *
+ * Copies the value of `key`, cut to `size` bytes and terminated; false if there is none.
+ */
+bool jg_metadata_get(const void *metadata, size_t metadata_size, const char *key,
+                     char *buffer, size_t size);
 
 #endif

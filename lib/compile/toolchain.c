@@ -22,14 +22,11 @@ struct jg_toolchain {
 
 /* --------------------------------------------------------------------- small records */
 
-static const char record_metadata[] = "kind=toolchain\n";
-
 static jg_cache_key key_of_record(const struct jg_str *material)
 {
-    const struct jg_hash hash = jg_hash_bytes(jg_str_text(material), material->size);
-    jg_cache_key key = {.material = material->data, .material_size = material->size};
-    memcpy(key.name.bytes, hash.bytes, sizeof(key.name.bytes));
-    return key;
+    return (jg_cache_key){.name = jg_cache_name_of(jg_str_text(material), material->size),
+                          .material = material->data,
+                          .material_size = material->size};
 }
 
 /* Appends the record's text; false if there is none. */
@@ -49,86 +46,55 @@ static bool read_record(struct jg_cache *cache, const struct jg_str *material,
     return !out->failed && out->size > 0;
 }
 
-static jg_cache_result write_record(struct jg_cache *cache, struct jg_log *log,
-                                    const struct jg_str *material, const char *text)
+static void log_no_note(struct jg_log *log, jg_cache_result result, const char *reason)
 {
-    if (material->failed) {
-        return JG_CACHE_NO_MEMORY;
+    jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG,
+                "the cache cannot keep a note on the compiler: %s: %s",
+                jg_cache_result_name(result), reason);
+}
+
+static void write_record(struct jg_cache *cache, struct jg_log *log,
+                         const struct jg_str *material, const char *text)
+{
+    if (material->failed || cache == NULL) {
+        return;
     }
     const jg_cache_key key = key_of_record(material);
-    const jg_cache_value value = {text, strlen(text), record_metadata,
-                                  sizeof(record_metadata) - 1};
+    const jg_cache_value value = {text, strlen(text), JG_MAKERS_METADATA,
+                                  sizeof(JG_MAKERS_METADATA) - 1};
     char reason[256] = "";
     const jg_cache_result result =
         jg_cache_put(cache, &key, &value, reason, sizeof(reason));
-    if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS && cache != NULL) {
-        jg_log_line(log, JIT_GEMM_SEVERITY_DEBUG,
-                    "the cache cannot keep a note on the compiler: %s: %s",
-                    jg_cache_result_name(result), reason);
+    if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS) {
+        log_no_note(log, result, reason);
     }
-    return result;
-}
-
-static void print_number_material(int number, struct jg_str *out)
-{
-    jg_str_printf(out, "jit_gemm toolchain %d\nlibrary=%s\n", number, JG_LIBRARY_VERSION);
 }
 
 bool jg_toolchain_known(struct jg_cache *cache, int number, struct jg_str *out)
 {
-    if (cache == NULL || number < 0 || number >= JG_TOOLCHAIN_KNOWN_MAX) {
+    jg_cache_blob blob = {0};
+    if (!jg_makers_get(cache, JG_LIBRARY_VERSION, number, &blob)) {
         return false;
     }
-    struct jg_str material = {0};
-    print_number_material(number, &material);
-    const bool is_found = read_record(cache, &material, out);
-    jg_str_free(&material);
-    return is_found;
-}
-
-/* Does the record with this number hold the signature? *ret_is_taken: it holds anything. */
-static bool is_known_as(struct jg_cache *cache, int number, const char *signature,
-                        bool *ret_is_taken)
-{
-    struct jg_str text = {0};
-    *ret_is_taken = jg_toolchain_known(cache, number, &text);
-    const bool is_same = *ret_is_taken && strcmp(text.data, signature) == 0;
-    jg_str_free(&text);
-    return is_same;
+    jg_str_add(out, blob.payload, blob.payload_size);
+    jg_cache_blob_free(&blob);
+    return !out->failed && out->size > 0;
 }
 
 void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
                            const char *signature)
 {
-    bool taken[JG_TOOLCHAIN_KNOWN_MAX] = {false};
+    char reason[256] = "";
     if (cache == NULL) {
         return;
     }
-    for (int i = 0; i < JG_TOOLCHAIN_KNOWN_MAX; i++) {
-        if (is_known_as(cache, i, signature, &taken[i])) {
-            return;
-        }
+    const jg_cache_result result =
+        jg_makers_remember(cache, JG_LIBRARY_VERSION, signature, reason, sizeof(reason));
+    if (result == JG_CACHE_TOO_LARGE) {
+        jg_log_line(log, JIT_GEMM_SEVERITY_WARNING, "in the cache folder %s", reason);
+    } else if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS) {
+        log_no_note(log, result, reason);
     }
-    for (int i = 0; i < JG_TOOLCHAIN_KNOWN_MAX; i++) {
-        if (taken[i]) {
-            continue;
-        }
-        struct jg_str material = {0};
-        print_number_material(i, &material);
-        const jg_cache_result result = write_record(cache, log, &material, signature);
-        jg_str_free(&material);
-        if (result == JG_CACHE_OK) {
-            return;
-        }
-        /* Another process was faster: with the same signature, or with its own. */
-        if (result != JG_CACHE_EXISTS || is_known_as(cache, i, signature, &taken[i])) {
-            return;
-        }
-    }
-    jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
-                "the cache folder remembers %d compilers already: without NVRTC, kernels "
-                "of this one will not be found",
-                JG_TOOLCHAIN_KNOWN_MAX);
 }
 
 /* ------------------------------------------------------------------------ life cycle */
@@ -218,7 +184,7 @@ static void write_file_record(struct jg_cache *cache, struct jg_log *log,
     struct jg_str record = {0};
     jg_str_printf(&record, "%s%s", word, text);
     if (material->size > 0 && !record.failed) {
-        (void)write_record(cache, log, material, record.data);
+        write_record(cache, log, material, record.data);
     }
     jg_str_free(&record);
 }

@@ -15,10 +15,11 @@
 
 #include "base/log.h"
 #include "compile/compiler.h"
+#include "compile/makers.h"
 #include "jg_cache.h"
 
 /* Most signatures that are remembered by number in one cache folder. */
-#define JG_TOOLCHAIN_KNOWN_MAX 16
+#define JG_TOOLCHAIN_KNOWN_MAX JG_MAKERS_MAX
 
 struct jg_toolchain;
 

@@ -427,3 +427,132 @@ Test(cache_roots, manifest_is_verified_against_a_root_alone)
                  JIT_GEMM_ERR_ARGUMENT, "there is nothing to fill");
     api_fixture_close(&fixture);
 }
+
+/* ---------------------------------------------------------------------------- bundles */
+
+static const char manifest_of_two[] =
+    "jit_gemm manifest 1\nproblem 512x512x512 bf16\nproblem 256x256x256 bf16\n";
+
+/* Prewarms the fixture's context, and writes a bundle. */
+static jit_gemm_status prewarm_bundle(const char *bundle,
+                                      jit_gemm_prewarm_result *ret_result)
+{
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options),
+                                              .bundle = bundle};
+    *ret_result = (jit_gemm_prewarm_result){.struct_size = sizeof(*ret_result)};
+    return jit_gemm_prewarm(fixture.context, manifest_of_two, strlen(manifest_of_two),
+                            &options, ret_result);
+}
+
+static void make_bundle(const char *bundle)
+{
+    jit_gemm_prewarm_result result;
+    api_fixture_open(&fixture);
+    cr_assert_eq(prewarm_bundle(bundle, &result), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_assert_eq(result.bundle_kernels, 2);
+    api_fixture_close(&fixture);
+}
+
+Test(cache_roots, kernel_of_a_bundle_has_its_origin_and_needs_no_compiler)
+{
+    const char *const list[] = {roots[0]};
+    struct jg_toolchain *none = NULL;
+    make_bundle(roots[0]);
+    jit_gemm_context_options options = options_with(list, 1);
+    options.no_cache = 1;
+    open_context(&options);
+    cr_assert_eq(jg_toolchain_create_with(NULL, &none), JIT_GEMM_OK);
+    jg_context_use_toolchain(fixture.context, none);
+
+    const jit_gemm_info info = create_info();
+
+    cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_BUNDLE);
+    cr_expect_eq(info.cache_root, 1);
+    cr_expect_eq(info.registers, 168, "the metadata came along");
+    cr_expect_eq(api_fixture_stats(&fixture).root_hits, 1);
+    cr_expect(description_has("/root0, a bundle, read-only, trusted: "));
+    api_fixture_close(&fixture);
+}
+
+Test(cache_roots, bundle_is_the_same_whoever_had_the_kernels)
+{
+    const char *const list[] = {roots[0]};
+    jit_gemm_prewarm_result result;
+    struct stat first;
+    struct stat second;
+    make_bundle(roots[0]);
+    jit_gemm_context_options options = options_with(list, 1);
+    open_context(&options);
+
+    cr_expect_eq(prewarm_bundle(roots[1], &result), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+
+    cr_expect_eq(result.cached, 2, "the first bundle has them");
+    cr_expect_eq(count_kernels(fixture.folder), 0);
+    cr_assert(stat(roots[0], &first) == 0 && stat(roots[1], &second) == 0);
+    cr_expect_eq(first.st_size, second.st_size);
+    cr_expect_eq((uint64_t)first.st_size, result.bundle_bytes);
+    api_fixture_close(&fixture);
+}
+
+Test(cache_roots, kernel_of_a_bundle_that_the_driver_refuses_is_passed_over)
+{
+    const char *const list[] = {roots[0]};
+    make_bundle(roots[0]);
+    jit_gemm_context_options options = options_with(list, 1);
+    open_context(&options);
+    fixture.fake->failing_result = CUDA_ERROR_INVALID_IMAGE;
+    fixture.fake->failing_function = "cuLibraryLoadData";
+    fixture.fake->failing_times = 1;
+
+    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
+    api_fixture_close(&fixture);
+}
+
+Test(cache_roots, bundle_that_is_cut_is_refused_or_left_out)
+{
+    const char *const list[] = {roots[0]};
+    struct stat st;
+    make_bundle(roots[0]);
+    cr_assert_eq(stat(roots[0], &st), 0);
+    cr_assert_eq(truncate(roots[0], st.st_size - 1), 0);
+    jit_gemm_context_options options = options_with(list, 1);
+    open_context(&options);
+
+    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_not_null(strstr(fixture.log, "/root0 is not used: the bundle has "), "%s",
+                       fixture.log);
+    cr_expect_eq(jit_gemm_context_add_cache_root(fixture.context, roots[0]),
+                 JIT_GEMM_ERR_IO);
+    cr_expect(
+        api_error_has("copy it again (damaged); name a folder that prewarm has filled, "
+                      "or a bundle"),
+        "%s", jit_gemm_last_error());
+    api_fixture_close(&fixture);
+}
+
+Test(cache_roots, failed_prewarm_writes_no_bundle)
+{
+    static const char bad[] = "jit_gemm manifest 1\nproblem 512x512x512 bf16\n"
+                              "epilogue wrong\nsource 16 1 x\nd = DUMMY_ERROR;\nend\n"
+                              "problem 256x256x256 bf16 epilogue=wrong\n";
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options),
+                                              .bundle = roots[0]};
+    jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
+    api_fixture_open(&fixture);
+
+    const jit_gemm_status status =
+        jit_gemm_prewarm(fixture.context, bad, strlen(bad), &options, &result);
+
+    cr_expect_eq(status, JIT_GEMM_ERR_COMPILE, "%s", jit_gemm_last_error());
+    cr_expect_eq(result.compiled, 1);
+    cr_expect_eq(result.bundle_kernels, 0);
+    cr_expect_eq(access(roots[0], F_OK), -1);
+    const jit_gemm_status nowhere = prewarm_bundle("/dev/null/kernels.jgb", &result);
+    cr_expect_eq(nowhere, JIT_GEMM_ERR_IO);
+    cr_expect(api_error_has("options.bundle: /dev/null/kernels.jgb cannot be written: "),
+              "%s", jit_gemm_last_error());
+    cr_expect_eq(result.cached + result.compiled, 2, "the cache has them all the same");
+    api_fixture_close(&fixture);
+}

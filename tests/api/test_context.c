@@ -300,7 +300,8 @@ Test(context, versions_and_statuses)
     cr_expect_str_eq(jit_gemm_origin_name(JIT_GEMM_ORIGIN_COMPILED), "compiled");
     cr_expect_str_eq(jit_gemm_origin_name(JIT_GEMM_ORIGIN_DISK), "disk");
     cr_expect_str_eq(jit_gemm_origin_name(JIT_GEMM_ORIGIN_MEMORY), "memory");
-    cr_expect_str_eq(jit_gemm_origin_name((jit_gemm_origin)3), "unknown");
+    cr_expect_str_eq(jit_gemm_origin_name(JIT_GEMM_ORIGIN_BUNDLE), "bundle");
+    cr_expect_str_eq(jit_gemm_origin_name((jit_gemm_origin)4), "unknown");
     cr_expect_str_eq(jit_gemm_last_error(), "");
     jit_gemm_context_destroy(NULL);
     jit_gemm_destroy(NULL);

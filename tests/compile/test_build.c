@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "compile/build.h"
 #include "compile/code.h"
+#include "compile/stored.h"
 #include "compiler_dummy.h"
 #include "unit_maker.h"
 

@@ -402,7 +402,8 @@ Test(toolchain, full_list_of_signatures_is_a_warning)
         jg_toolchain_remember(cache, log, signature);
     }
 
-    cr_expect_not_null(strstr(jg_str_text(&lines), "1 the cache folder remembers 16"));
+    cr_expect_not_null(
+        strstr(jg_str_text(&lines), "1 in the cache folder 16 compilers are remembered"));
     jg_log_destroy(log);
     jg_str_free(&lines);
     jg_cache_close(cache);
