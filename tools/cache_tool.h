@@ -10,10 +10,19 @@
 #define CACHE_KEY_SIZE 33
 
 int cache_explain(int argc, char **argv);
+int cache_export(int argc, char **argv);
+int cache_import(int argc, char **argv);
 
 /* Opens the folder of --cache, JIT_GEMM_CACHE_DIR, or the user. CLI_OK, or the error was
  * printed. */
 int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache);
+
+/* Opens a bundle by its path. CLI_OK, or the error was printed. */
+int cache_tool_open_bundle(const char *path, jg_cache **ret_bundle);
+
+/* Is the entry whole, and its code such that a create would take it? Otherwise prints a
+ * line with its key and what is wrong, and `suffix`. A visit must verify. */
+bool cache_check_entry(const jg_cache_entry *entry, const char *suffix);
 
 void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE]);
 

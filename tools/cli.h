@@ -191,6 +191,19 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
 int cli_context_open_gpu(const char *command, const struct cli_context_options *options,
                          jit_gemm_context **ret_context);
 
+/* A manifest and what is done with it. The context's options are the command's. */
+struct cli_manifest_job {
+    const char *name; /* of the command, for messages */
+    const char *path; /* "-" is standard input */
+    const char *device;
+    int64_t jobs;
+    bool require_cached; /* nothing is compiled */
+    const char *bundle;  /* file to write, or NULL */
+};
+/* Prewarms, prints what came of it, and gives the exit code. */
+int cli_run_manifest(const struct cli_manifest_job *job,
+                     struct cli_context_options *options);
+
 /* One of the library's own epilogues; false if it has none of this name. */
 bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
                              jit_gemm_named_epilogue *ret_named);

@@ -42,8 +42,8 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
         CLI_TEXT, &options->cache_dir};
     ret_table[count++] = (struct cli_option){
         "--cache-root", "PATH",
-        "cache folder that is only read, before the other;\nmay be given again; default: "
-        "JIT_GEMM_CACHE_ROOTS",
+        "cache folder or bundle that is only read, before the\n"
+        "cache folder; may be given again; default:\nJIT_GEMM_CACHE_ROOTS",
         CLI_LIST, &options->cache_roots};
     ret_table[count++] =
         (struct cli_option){"--no-cache", NULL, "neither read nor write a cache folder",

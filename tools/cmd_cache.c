@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jit-gemm cache: ls, stat, verify, gc. */
+/* jit-gemm cache: ls, stat, verify, gc; the others have files of their own. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -34,6 +34,28 @@ int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache)
     return CLI_OK;
 }
 
+int cache_tool_open_bundle(const char *path, jg_cache **ret_bundle)
+{
+    char absolute[PATH_MAX + 8], reason[512] = "";
+    jg_cache_options options = {.folder = absolute, .read_only = true};
+    jg_cache *bundle = NULL;
+
+    if (cli_absolute_path("the bundle", path, absolute, sizeof(absolute)) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    const jg_cache_result result = jg_cache_open(&options, &bundle, reason, sizeof(reason));
+    if (result != JG_CACHE_OK) {
+        return cli_error("%s cannot be used as a bundle (%s): %s", path,
+                         jg_cache_result_name(result), reason);
+    }
+    if (!jg_cache_is_bundle(bundle)) {
+        jg_cache_close(bundle);
+        return cli_error("%s is a folder and no bundle: name it with --cache", path);
+    }
+    *ret_bundle = bundle;
+    return CLI_OK;
+}
+
 void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE])
 {
     for (size_t i = 0; i < sizeof(name->bytes); i++) {
@@ -44,25 +66,8 @@ void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE])
 void cache_entry_value(const jg_cache_entry *entry, const char *key, char *buffer,
                        size_t size)
 {
-    const char *at = entry->metadata, *end;
-    size_t key_length = strlen(key);
-
-    buffer[0] = '\0';
-    if (at == NULL) {
-        return;
-    }
-    end = at + entry->metadata_size;
-    while (at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
-
-        if (length > key_length && at[key_length] == '=' &&
-            memcmp(at, key, key_length) == 0) {
-            snprintf(buffer, size, "%.*s", (int)(length - key_length - 1),
-                     at + key_length + 1);
-            return;
-        }
-        at += length + 1;
+    if (!jg_metadata_get(entry->metadata, entry->metadata_size, key, buffer, size)) {
+        buffer[0] = '\0';
     }
 }
 
@@ -285,9 +290,8 @@ struct check {
     bool remove;
 };
 
-static int check_entry(void *user, const jg_cache_entry *entry)
+bool cache_check_entry(const jg_cache_entry *entry, const char *suffix)
 {
-    struct check *check = user;
     char key[CACHE_KEY_SIZE];
     const char *wrong = entry->state == JG_CACHE_OK
                             ? jg_stored_check(entry->material, entry->material_size,
@@ -295,23 +299,32 @@ static int check_entry(void *user, const jg_cache_entry *entry)
                             : NULL;
 
     if (entry->state == JG_CACHE_OK && wrong == NULL) {
+        return true;
+    }
+    cache_key_print(&entry->name, key);
+    printf("%s %s%s%s\n", key, wrong != NULL ? "bad code: " : "",
+           wrong != NULL ? wrong : jg_cache_result_name(entry->state), suffix);
+    return false;
+}
+
+static int check_entry(void *user, const jg_cache_entry *entry)
+{
+    struct check *check = user;
+
+    if (cache_check_entry(entry, check->remove ? ", removed" : "")) {
         check->good++;
         return 0;
     }
     check->bad++;
-    cache_key_print(&entry->name, key);
-    printf("%s %s%s%s\n", key, wrong != NULL ? "bad code: " : "",
-           wrong != NULL ? wrong : jg_cache_result_name(entry->state),
-           check->remove ? ", removed" : "");
     return check->remove;
 }
 
 static const struct cli_help verify_help = {
-    "cache verify [--remove] [--cache DIR]",
-    "Reads every entry, verifies its checksums, and looks at its code as a create does. Bad\n"
-    "entries are named, and exit code 1 says that there were some. They do no harm: reading\n"
-    "one is a miss.\n",
-    "  jit-gemm cache verify --remove\n",
+    "cache verify [FILE] [--remove] [--cache DIR]",
+    "Reads every entry of the cache folder, or of a bundle, verifies its checksums, and looks\n"
+    "at its code as a create does. Bad entries are named, and exit code 1 says that there\n"
+    "were some. They do no harm: reading one is a miss.\n",
+    "  jit-gemm cache verify --remove\n  jit-gemm cache verify model.jgb\n",
 };
 
 static int cache_verify(int argc, char **argv)
@@ -330,11 +343,18 @@ static int cache_verify(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
-    if (words) {
-        return cli_usage_error("cache verify takes no words");
+    if (words > 1) {
+        return cli_usage_error(
+            "cache verify: name one bundle, or none for the cache folder");
     }
-    if (cache_tool_open(folder, !check.remove, &cache) != CLI_OK) {
-        return CLI_FAILED;
+    if (words == 1 && (check.remove || folder != NULL)) {
+        return cli_usage_error("cache verify FILE only reads the bundle: leave out %s",
+                               check.remove ? "--remove" : "--cache");
+    }
+    code = words == 1 ? cache_tool_open_bundle(argv[1], &cache)
+                      : cache_tool_open(folder, !check.remove, &cache);
+    if (code != CLI_OK) {
+        return code;
     }
     jg_cache_result result = jg_cache_walk(cache, 1, check_entry, &check);
     jg_cache_close(cache);
@@ -421,6 +441,8 @@ static const struct cli_command subcommands[] = {
     {"stat", "say which folder is in use and what it holds", cache_stat},
     {"verify", "verify every entry's checksums and code", cache_verify},
     {"gc", "remove old entries and leftovers", cache_gc},
+    {"export", "write kernels to a bundle: one file that others read", cache_export},
+    {"import", "put the kernels of a bundle into the cache folder", cache_import},
     {"explain", "say which entry a problem maps to, or what an entry holds", cache_explain},
 };
 

@@ -20,7 +20,7 @@ static const struct {
     {"JIT_GEMM_CACHE_LIMIT",
      "most bytes of that folder, such as 512m or 4g, which is the default; or none"},
     {"JIT_GEMM_CACHE_ROOTS",
-     "folders that are only read, and looked through before that folder: path:path"},
+     "folders and bundles that are only read, before that folder: path:path"},
     {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
     {"JIT_GEMM_DRIVER", "path of the CUDA driver library, or `emulator`"},
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* jit-gemm prewarm: a manifest into the disk cache. */
+/* jit-gemm prewarm and verify-manifest: a manifest into the disk cache, or into a bundle.
+ */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,20 +19,24 @@ static const struct cli_help prewarm_help = {
     "kept. Needs no GPU. Ctrl-C ends it, with the compiles under way; run it again to go on.\n"
     "The manifest is what jit_gemm_context_write_manifest writes; - is standard input. A\n"
     "dynamic size may be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`:\n"
-    "the kernels that `jit-gemm plan --sweep` names for it are built.\n",
+    "the kernels that `jit-gemm plan --sweep` names for it are built. With --bundle all its\n"
+    "kernels are also written to one file, which any number of machines read as a\n"
+    "--cache-root.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n"
+    "  jit-gemm prewarm model.manifest --arch sm_90a,sm_100a --bundle model.jgb\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",
 };
 
 static const struct cli_help verify_help = {
     "verify-manifest MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
-    "Says whether every kernel of a manifest is in the disk cache: then a program that asks\n"
+    "Says whether every kernel of a manifest is in the disk cache or a root: then a program that asks\n"
     "for nothing else compiles nothing. Names each one that is missing; exit code 1 if there\n"
     "is one. Compiles nothing, and needs neither GPU nor compiler. Where the compiler is\n"
     "there, only what this very compiler has made counts, as in a create.\n",
     "  jit-gemm verify-manifest model.manifest --arch sm_90a\n"
-    "  jit-gemm verify-manifest model.manifest --arch sm_90a --cache /srv/model/kernels\n",
+    "  jit-gemm verify-manifest model.manifest --arch sm_90a --cache /srv/model/kernels\n"
+    "  jit-gemm verify-manifest model.manifest --arch sm_90a --cache-root model.jgb --no-cache\n",
 };
 
 /* For the signal handler: set as long as it is installed. */
@@ -91,8 +97,29 @@ static double read_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* The summary of a call that has ended. */
+static void print_summary(const struct cli_manifest_job *job, jit_gemm_status status,
+                          const jit_gemm_prewarm_result *result, double seconds)
+{
+    if (job->require_cached && status != JIT_GEMM_ERR_CANCELLED) {
+        printf("%s: total=%zu cached=%zu failed=%zu\n", job->name, result->total,
+               result->cached, result->failed);
+    } else {
+        printf("%s%s: total=%zu cached=%zu compiled=%zu failed=%zu seconds=%.2f\n",
+               job->name, status == JIT_GEMM_ERR_CANCELLED ? " cancelled" : "",
+               result->total, result->cached, result->compiled, result->failed, seconds);
+    }
+    if (job->bundle != NULL && status == JIT_GEMM_OK) {
+        printf("bundle: kernels=%zu bytes=%" PRIu64 " %s\n", result->bundle_kernels,
+               result->bundle_bytes, job->bundle);
+    } else if (job->bundle != NULL) {
+        cli_note("no bundle was written");
+    }
+}
+
 static int prewarm_manifest(jit_gemm_context *context, const char *manifest, size_t size,
-                            const jit_gemm_prewarm_options *settings, bool verbose)
+                            const jit_gemm_prewarm_options *settings,
+                            const struct cli_manifest_job *job, bool verbose)
 {
     struct progress *progress = settings->progress_user;
     jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
@@ -112,16 +139,7 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
         const struct cli_snippet snippets = {.text = manifest, .is_manifest = true};
         cli_report(status, &snippets, verbose);
     }
-    if (settings->require_cached && status != JIT_GEMM_ERR_CANCELLED) {
-        printf("verify-manifest: total=%zu cached=%zu failed=%zu\n", result.total,
-               result.cached, result.failed);
-        return result.cached + result.failed == 0 ? cli_exit_code(status)
-               : status == JIT_GEMM_OK            ? CLI_OK
-                                                  : CLI_FAILED;
-    }
-    printf("prewarm%s: total=%zu cached=%zu compiled=%zu failed=%zu seconds=%.2f\n",
-           status == JIT_GEMM_ERR_CANCELLED ? " cancelled" : "", result.total,
-           result.cached, result.compiled, result.failed, read_seconds() - start);
+    print_summary(job, status, &result, read_seconds() - start);
     if (status == JIT_GEMM_ERR_CANCELLED) {
         return cli_error("cancelled; the same command goes on where it stopped");
     }
@@ -131,75 +149,54 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
                                                                 : CLI_FAILED;
 }
 
-/* `name` of the command; with `require_cached` nothing is compiled. */
-static int run_manifest(const char *name, const struct cli_help *help, bool require_cached,
-                        int argc, char **argv)
+int cli_run_manifest(const struct cli_manifest_job *job,
+                     struct cli_context_options *options)
 {
-    struct cli_context_options options = {.log_errors = true};
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
-    const char *archs[MAX_ARCHS] = {0}, *device = "gpu";
+    const char *archs[MAX_ARCHS] = {0};
     bool is_emulator = false;
     jit_gemm_prewarm_options settings = {.struct_size = sizeof(settings),
                                          .progress = show_progress,
                                          .progress_user = &progress,
-                                         .require_cached = require_cached};
-    int64_t jobs = 0;
-    const struct cli_option own[] = {
-        {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
-         CLI_INT, &jobs},
-        {"--device", "gpu|emulator",
-         "build machine code, or the PTX that the emulator takes", CLI_TEXT, &device},
-        {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
-         &options.recipe},
-        {0},
-    };
-    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
-    const struct cli_option *groups[] = {own, context_table, NULL};
+                                         .require_cached = job->require_cached,
+                                         .bundle = job->bundle};
     jit_gemm_context *context = NULL;
     char *manifest = NULL, *arch_list = NULL;
     size_t size = 0;
-    int words = 0, code;
 
-    cli_context_table(&options, false, context_table);
-    code = cli_parse(help, groups, argc, argv, &words);
-    if (code >= 0) {
-        return code;
-    }
-    if (words != 1) {
-        return cli_usage_error("%s: name one manifest file, or - for standard input", name);
-    }
-    if (options.no_cache) {
+    if (options->no_cache && (!job->require_cached || options->cache_roots.count == 0)) {
         return cli_usage_error("%s works on the cache; --no-cache leaves nothing to do",
-                               name);
+                               job->name);
     }
-    if (jobs > 1024) {
+    if (job->jobs > 1024) {
         return cli_usage_error("--jobs: at most 1024");
     }
-    code = cli_read_target(device, &is_emulator);
+    int code = cli_read_target(job->device, &is_emulator);
     if (code != CLI_OK) {
         return code;
     }
-    settings.jobs = (uint32_t)jobs;
+    settings.jobs = (uint32_t)job->jobs;
     settings.ptx = is_emulator;
-    options.driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
-    if (options.arch) {
-        const size_t bytes = strlen(options.arch) + 1;
+    options->log_errors = true;
+    options->driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
+    if (options->arch) {
+        const size_t bytes = strlen(options->arch) + 1;
         arch_list = cli_alloc(bytes);
-        memcpy(arch_list, options.arch, bytes);
+        memcpy(arch_list, options->arch, bytes);
         code = split_archs(arch_list, archs, &settings.arch_count);
         if (code != CLI_OK) {
             free(arch_list);
             return code;
         }
         settings.archs = archs;
-        options.arch = archs[0];
+        options->arch = archs[0];
     }
-    manifest = cli_read_file(argv[1], &size);
+    manifest = cli_read_file(job->path, &size);
     code = manifest != NULL
-               ? cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context)
+               ? cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context)
                : CLI_FAILED;
     if (code == CLI_OK) {
-        code = prewarm_manifest(context, manifest, size, &settings, options.verbose);
+        code = prewarm_manifest(context, manifest, size, &settings, job, options->verbose);
     }
     jit_gemm_context_destroy(&context);
     free(manifest);
@@ -207,12 +204,53 @@ static int run_manifest(const char *name, const struct cli_help *help, bool requ
     return code;
 }
 
+/* The commands whose word is a manifest. */
+static int run_command(const struct cli_help *help, struct cli_manifest_job *job, int argc,
+                       char **argv)
+{
+    struct cli_context_options options = {0};
+    const struct cli_option own[] = {
+        {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
+         CLI_INT, &job->jobs},
+        {"--device", "gpu|emulator",
+         "build machine code, or the PTX that the emulator takes", CLI_TEXT, &job->device},
+        {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
+         &options.recipe},
+        {0},
+    };
+    const struct cli_option bundle[] = {
+        {"--bundle", "FILE", "also write all kernels to this file", CLI_TEXT, &job->bundle},
+        {0},
+    };
+    struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
+    const struct cli_option *groups[] = {own, context_table,
+                                         job->require_cached ? NULL : bundle, NULL};
+    int words = 0;
+
+    cli_context_table(&options, false, context_table);
+    const int code = cli_parse(help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (words != 1) {
+        return cli_usage_error("%s: name one manifest file, or - for standard input",
+                               job->name);
+    }
+    job->path = argv[1];
+    return cli_run_manifest(job, &options);
+}
+
 int cmd_prewarm(int argc, char **argv)
 {
-    return run_manifest("prewarm", &prewarm_help, false, argc, argv);
+    struct cli_manifest_job job = {.name = "prewarm", .device = "gpu"};
+
+    return run_command(&prewarm_help, &job, argc, argv);
 }
 
 int cmd_verify_manifest(int argc, char **argv)
 {
-    return run_manifest("verify-manifest", &verify_help, true, argc, argv);
+    struct cli_manifest_job job = {
+        .name = "verify-manifest", .device = "gpu", .require_cached = true};
+
+    return run_command(&verify_help, &job, argc, argv);
 }

@@ -15,7 +15,7 @@ static const struct cli_help run_help = {
     "element by element and as a whole. Inputs' padding and all results are poisoned with\n"
     "NaN before the run, and guards around every buffer are checked after it. Where the\n"
     "snippet can be interpreted, the reference is compared with that too. The last line is\n"
-    "  PASS rel_error=... device=... arch=... origin=compiled|disk|memory kernel_us=...\n"
+    "  PASS rel_error=... device=... arch=... origin=compiled|disk|bundle|memory kernel_us=...\n"
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
     "f32 scalars are passed by value, all other operands by pointer.\n"
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"

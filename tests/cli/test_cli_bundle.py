@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Bundles as a user would drive them: export, import, verify, prewarm, roots. Prints TAP.
+
+Usage: test_cli_bundle.py JIT_GEMM SOURCE_ROOT EMULATOR
+
+Nothing here needs a GPU. Tests that compile are skipped, with the library's own words, where
+NVRTC is missing.
+"""
+import json
+import pathlib
+import re
+import sys
+
+from cli_harness import (ARCH, Folder, emulator_by_name, expect, expect_exit, named_tests,
+                         need_compiler, run_tests, tool)
+
+EMULATOR = pathlib.Path(sys.argv[3]).resolve()
+NO_COMPILER = {"JIT_GEMM_NVRTC": "/dev/null/libnvrtc.so"}
+SIZES = (128, 192)
+
+
+def write_manifest(path, sizes=SIZES):
+    path.write_text("jit_gemm manifest 1\n" + "".join(f"problem {m}x128x64 bf16\n" for m in sizes))
+    return path
+
+
+def filled(folder):
+    """A manifest, and a bundle of its kernels that prewarm wrote."""
+    need_compiler()
+    manifest = write_manifest(folder.path / "two.manifest")
+    bundle = folder.path / "two.jgb"
+    done = tool("prewarm", manifest, *ARCH, "--bundle", bundle, cache=folder.cache)
+    expect_exit(done, 0)
+    expect(re.search(rf"^bundle: kernels=2 bytes={bundle.stat().st_size} {bundle}$", done.stdout, re.M),
+           "what prewarm says", done)
+    return manifest, bundle
+
+
+def end_of_largest_entry(data):
+    """Kernels are larger than the record of their compiler."""
+    rows = [data[at:at + 64] for at in range(128, 128 + 64 * int.from_bytes(data[24:28], "little"), 64)]
+    sizes = [tuple(int.from_bytes(row[at:at + 8], "little") for at in (24, 16)) for row in rows]
+    return sum(max(sizes))
+
+
+def test_prewarm_writes_a_bundle_that_is_all_a_server_needs():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        bundle.chmod(0o444)
+        done = tool("verify-manifest", manifest, *ARCH, "--cache-root", bundle, "--no-cache",
+                    variables=NO_COMPILER)
+        expect(done.returncode == 0 and done.stdout == "verify-manifest: total=2 cached=2 failed=0\n",
+               "without compiler and cache folder", done)
+        done = tool("doctor", "--cache-root", bundle, cache=folder.cache)
+        expect(f"cache root 1: {bundle}, a bundle, read-only, trusted: " in done.stdout, "doctor", done)
+        other = write_manifest(folder.path / "three.manifest", (128, 192, 256))
+        done = tool("verify-manifest", other, *ARCH, "--cache-root", bundle, "--no-cache")
+        expect_exit(done, 1)
+        expect("total=3 cached=2 failed=1" in done.stdout and ", nor in a read-only root" in done.stderr,
+               "one is missing", done)
+
+
+def test_run_tells_that_a_kernel_is_of_a_bundle():
+    need_compiler()
+    with Folder() as folder:
+        manifest = write_manifest(folder.path / "one.manifest", (128,))
+        bundle = folder.path / "one.jgb"
+        done = tool("prewarm", manifest, *ARCH, "--device", "emulator", "--bundle", bundle,
+                    cache=folder.cache)
+        expect_exit(done, 0)
+        words = ["run", "128x128x64", "bf16", *ARCH, "--device", "emulator", "--verify", "--cache-root",
+                 bundle, "--cache", folder.path / "own"]
+        variables = emulator_by_name(EMULATOR, "")
+        done = tool(*words, variables=variables)
+        expect(done.returncode == 0 and " origin=bundle kernel_us=" in done.stdout, "origin", done)
+        done = tool(*words, "--json", variables=variables)
+        expect(json.loads(done.stdout)["origin"] == "bundle", "origin in JSON", done)
+
+
+def test_export_import_and_export_again_give_the_same_file():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        first, second, third = (folder.path / name for name in ("a.jgb", "b.jgb", "c.jgb"))
+        other = folder.path / "other"
+        done = tool("cache", "export", "-o", first, cache=folder.cache)
+        expect(done.returncode == 0 and
+               done.stdout == f"bundle: kernels=2 bytes={first.stat().st_size} {first}\n", "export", done)
+        expect(first.read_bytes() == bundle.read_bytes(), "prewarm and export write the same")
+        done = tool("cache", "verify", first)
+        expect(done.returncode == 0 and done.stdout == "verify: good=3 bad=0\n",
+               "two kernels and their compiler", done)
+        done = tool("cache", "import", first, "--cache", other)
+        expect(done.returncode == 0 and
+               done.stdout == f"import: kernels=2 stored=2 present=0 {other}/v1\n", "import", done)
+        done = tool("cache", "import", first, "--cache", other)
+        expect(done.stdout == f"import: kernels=2 stored=0 present=2 {other}/v1\n", "again", done)
+        expect_exit(tool("cache", "export", "-o", second, "--cache", other), 0)
+        expect(second.read_bytes() == first.read_bytes(), "export, import, export")
+        done = tool("cache", "export", manifest, *ARCH, "-o", third, "--cache", other)
+        expect(done.returncode == 0 and "cache export: total=2 cached=2 failed=0\nbundle: kernels=2 "
+               in done.stdout, "of a manifest", done)
+        expect(third.read_bytes() == first.read_bytes(), "export of a manifest")
+        done = tool("verify-manifest", manifest, *ARCH, "--cache", other, variables=NO_COMPILER)
+        expect(done.returncode == 0, "the folder knows the compiler", done)
+
+
+def test_a_bundle_can_be_listed_and_made_of_another_one():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        rows = json.loads(tool("cache", "ls", "--json", "--cache", bundle).stdout)
+        expect(len(rows) == 2 and all(row["state"] == "ok" for row in rows), str(rows))
+        done = tool("cache", "stat", "--cache", bundle)
+        expect(f"folder   {bundle}\n" in done.stdout and "2 kernels" in done.stdout, "stat", done)
+        done = tool("cache", "explain", rows[0]["key"][:12], "--cache", bundle)
+        expect(done.returncode == 0 and f"key={rows[0]['key']}" in done.stdout, "explain", done)
+        copy = folder.path / "copy.jgb"
+        done = tool("cache", "export", manifest, *ARCH, "--no-cache", "--cache-root", bundle, "-o", copy)
+        expect_exit(done, 0)
+        expect(copy.read_bytes() == bundle.read_bytes(), "the copy differs")
+
+
+def test_export_takes_architectures_and_devices():
+    need_compiler()
+    with Folder() as folder:
+        manifest = write_manifest(folder.path / "one.manifest", (128,))
+        for words in (["--arch", "sm_90a,sm_100a"], [*ARCH, "--device", "emulator"]):
+            expect_exit(tool("prewarm", manifest, *words, cache=folder.cache), 0)
+        bundle = folder.path / "some.jgb"
+        for words, kernels in (([], 3), (["--arch", "sm_90a"], 2), (["--arch", "sm_100a,sm_90a"], 3),
+                               (["--device", "emulator"], 1), ([*ARCH, "--device", "gpu"], 1)):
+            done = tool("cache", "export", "-o", bundle, *words, cache=folder.cache)
+            expect(done.returncode == 0 and f"bundle: kernels={kernels} " in done.stdout, str(words), done)
+        bundle.unlink()
+        done = tool("cache", "export", "-o", bundle, "--arch", "sm_103a", cache=folder.cache)
+        expect(done.returncode == 1 and "has no such kernel: no bundle was written" in done.stderr,
+               "none", done)
+        expect(not bundle.exists(), "an empty bundle was written")
+
+
+def test_what_is_missing_or_bad_leaves_no_bundle():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        before = bundle.read_bytes()
+        more = write_manifest(folder.path / "more.manifest", (128, 256))
+        done = tool("cache", "export", more, *ARCH, "-o", bundle, cache=folder.cache)
+        expect_exit(done, 1)
+        expect("m=256" in done.stderr and "no bundle was written" in done.stderr and
+               "cache export: total=2 cached=1 failed=1\n" in done.stdout, "missing", done)
+        done = tool("prewarm", manifest, *ARCH, "--bundle", folder.path / "none" / "two.jgb",
+                    cache=folder.cache)
+        expect(done.returncode == 1 and "two.jgb cannot be written: cannot open the folder of the bundle: "
+               "No such file or directory" in done.stderr and "no bundle was written" in done.stderr,
+               "no folder", done)
+        file = max(folder.cache.rglob("*.jgk"), key=lambda path: path.stat().st_size)
+        data = bytearray(file.read_bytes())
+        data[-1] ^= 1
+        file.write_bytes(data)
+        done = tool("cache", "export", "-o", bundle, cache=folder.cache)
+        expect(done.returncode == 1 and f"{file.parent.name}{file.stem} damaged\n" in done.stdout and
+               "bad entries: 1; remove them with `jit-gemm cache verify --remove`" in done.stderr,
+               "damaged", done)
+        expect(bundle.read_bytes() == before, "the old bundle is gone")
+        expect(not list(folder.path.glob("*.tmp-*")), "a temporary file is left")
+
+
+def test_a_damaged_bundle_is_named_and_never_used():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        whole = bundle.read_bytes()
+        own = folder.path / "own"
+        bundle.write_bytes(whole[:-64])
+        for words in (["cache", "verify", bundle], ["cache", "import", bundle, "--cache", own]):
+            done = tool(*words)
+            expect(done.returncode == 1 and f"{bundle} cannot be used as a bundle (damaged): the bundle "
+                   f"has {len(whole) - 64} bytes and should have {len(whole)}: copy it again"
+                   in done.stderr, "cut", done)
+        words = ["verify-manifest", manifest, *ARCH, "--cache", own]
+        done = tool(*words, "--cache-root", bundle)
+        expect(done.returncode == 1 and f"{bundle} cannot be used: the bundle has " in done.stderr,
+               "named", done)
+        done = tool(*words, variables={"JIT_GEMM_CACHE_ROOTS": bundle})
+        expect(done.returncode == 1 and f"cache root {bundle} is not used: the bundle has " in done.stderr
+               and "cached=0 failed=2" in done.stdout, "of the environment", done)
+        data = bytearray(whole)
+        data[end_of_largest_entry(whole) - 1] ^= 1
+        bundle.write_bytes(data)
+        done = tool("cache", "verify", bundle)
+        expect(done.returncode == 1 and re.search(r"^[0-9a-f]{32} damaged\nverify: good=2 bad=1\n$",
+                                                  done.stdout), "one entry", done)
+        done = tool("cache", "import", bundle, "--cache", own)
+        expect(done.returncode == 1 and f"bad entries of {bundle}: 1; copy it again; nothing was "
+               "imported" in done.stderr, "import", done)
+        expect(json.loads(tool("cache", "ls", "--json", "--cache", own).stdout) == [], "imported")
+        done = tool("verify-manifest", manifest, *ARCH, "--cache", own, "--cache-root", bundle)
+        expect("total=2 cached=1 failed=1" in done.stdout and " refused in " in done.stderr,
+               "the good one is used", done)
+
+
+def test_wrong_words_are_named():
+    with Folder() as folder:
+        for words, text in (
+                (["cache", "export"], "cache export: name the file to write with -o FILE"),
+                (["cache", "export", "a", "b", "-o", "c"], "cache export: name one manifest, or none"),
+                (["cache", "export", "-o", "c", "--no-cache"], "leave out --no-cache"),
+                (["cache", "export", "-o", "c", "--cache-root", "d"], "leave out --cache-root"),
+                (["cache", "export", "-o", "c", "--device", "tpu"], "`tpu` is nothing to build for"),
+                (["cache", "import"], "cache import: name one bundle"),
+                (["cache", "verify", "a", "b"], "cache verify: name one bundle, or none"),
+                (["cache", "verify", "a", "--remove"], "leave out --remove"),
+                (["cache", "verify", "a", "--cache", "b"], "leave out --cache"),
+                (["verify-manifest", "a", "--bundle", "b"], "--bundle")):
+            done = tool(*words, cache=folder.cache)
+            expect(done.returncode == 2 and text in done.stderr, str(words), done)
+        done = tool("cache", "verify", folder.path)
+        expect(done.returncode == 1, "a folder that is no cache", done)
+        (folder.cache / "v1").mkdir(parents=True, mode=0o700)
+        folder.cache.chmod(0o700)
+        done = tool("cache", "import", folder.cache)
+        expect(done.returncode == 1 and "is a folder and no bundle: name it with --cache" in done.stderr,
+               "a folder", done)
+        done = tool("cache", "verify", folder.path / "none.jgb")
+        expect(done.returncode == 1 and "none.jgb cannot be used as a bundle (no folder): " in done.stderr
+               and "No such file or directory" in done.stderr, "missing", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))
