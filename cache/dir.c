@@ -309,8 +309,9 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
     }
     int next = open_component(walk->fd, component, create && strlen(at) <= walk->tail);
     if (next < 0) {
-        jg_cache_say(why, "the cache folder %.300s cannot be %s: %s", path,
-                     create ? "opened or made" : "opened", strerror(errno));
+        jg_cache_say(why, "the cache folder %s%.300s cannot be %s: %s",
+                     create ? "" : "or bundle ", path, create ? "opened or made" : "opened",
+                     strerror(errno));
         return JG_CACHE_NO_FOLDER;
     }
     if (fstat(next, &st) != 0) {
