@@ -172,6 +172,38 @@ static void recipes_come_while_others_create(struct api_fixture *fixture)
     jit_gemm_destroy(&gemm);
 }
 
+/* One in four adds the folder as a root, the others build what it has. */
+static void *add_root_or_build(void *user)
+{
+    struct job *job = user;
+    const jit_gemm_problem problem = api_problem(job->text);
+    pthread_barrier_wait(job->barrier);
+    for (int i = 0; i < 8 && job->status == JIT_GEMM_OK; i++) {
+        jit_gemm_artifact *artifact = NULL;
+        job->status = job->number % 4 == 0
+                          ? jit_gemm_context_add_cache_root(job->fixture->context,
+                                                            job->fixture->folder)
+                          : jit_gemm_build(job->fixture->context, &problem,
+                                           JIT_GEMM_EMIT_CUBIN, &artifact);
+        jit_gemm_artifact_destroy(&artifact);
+    }
+    return NULL;
+}
+
+static void roots_are_added_while_kernels_are_built(struct api_fixture *fixture)
+{
+    struct job jobs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){.fixture = fixture, .text = "128x512x512 bf16", .number = i};
+    }
+    const int before = jg_compiler_dummy_calls(fixture->compiler);
+    run_jobs(jobs, add_root_or_build);
+    for (int i = 0; i < THREADS; i++) {
+        expect(jobs[i].status == JIT_GEMM_OK, "a root or a build on a thread");
+    }
+    expect(jg_compiler_dummy_calls(fixture->compiler) == before, "nothing is compiled");
+}
+
 int main(void)
 {
     struct api_fixture fixture;
@@ -184,6 +216,7 @@ int main(void)
     failed_build_tells_everyone(&fixture);
     different_problems_at_once(&fixture);
     recipes_come_while_others_create(&fixture);
+    roots_are_added_while_kernels_are_built(&fixture);
     jit_gemm_context_destroy(&fixture.context);
     for (int i = 0; i < THREADS; i++) {
         jit_gemm_destroy(&jobs[i].gemm);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads on one cache: everything at once, for ThreadSanitizer as well. A plain program,
- * because Criterion does not start under it; exits 1 on failure. */
+/* Threads on one cache and one bundle: everything at once, for ThreadSanitizer as well. A
+ * plain program, because Criterion does not start under it; exits 1 on failure. */
 #include "cache_fixture.h"
 
 #include <pthread.h>
@@ -12,6 +12,7 @@ enum { N_THREADS = 6, N_KEYS = 16, N_STEPS = 1500 };
 
 static struct fixture shared;
 static struct sample keys[N_KEYS];
+static jg_cache *bundle; /* has all keys */
 static atomic_int failures, gets;
 
 static int look_at(void *user, const jg_cache_entry *entry)
@@ -35,6 +36,9 @@ static void *work(void *argument)
     for (int i = 0; i < N_STEPS; i++) {
         unsigned long long r = next_random(&seed);
         const struct sample *s = &keys[(r >> 8) % N_KEYS];
+        if (r % 16 == 0 && sample_get(&mine, bundle, s) != JG_CACHE_OK) {
+            fail("get from the bundle", 0, mine.reason);
+        }
         if (r % 100 < 30) {
             jg_cache_result result = sample_put(&mine, shared.cache, s);
             if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS) {
@@ -66,6 +70,31 @@ static void *work(void *argument)
     return NULL;
 }
 
+static void open_bundle(void)
+{
+    char path[200];
+    jg_cache_bundle_writer *writer = NULL;
+    const jg_cache_options options = {.folder = path, .read_only = true};
+    bool is_good = jg_cache_bundle_begin(&writer) == JG_CACHE_OK;
+
+    snprintf(path, sizeof(path), "%s/keys.jgb", shared.root);
+    for (unsigned i = 0; i < N_KEYS && is_good; i++) {
+        const struct sample *s = &keys[i];
+        const jg_cache_key key = sample_key(s);
+        const jg_cache_value value = {s->payload, s->payload_size, s->metadata,
+                                      s->metadata_size};
+        is_good = jg_cache_bundle_add_value(writer, &key, &value) == JG_CACHE_OK;
+    }
+    if (!is_good ||
+        jg_cache_bundle_write(writer, path, NULL, shared.reason, sizeof(shared.reason)) !=
+            JG_CACHE_OK ||
+        jg_cache_open(&options, &bundle, shared.reason, sizeof(shared.reason)) !=
+            JG_CACHE_OK) {
+        fail("the bundle", 0, shared.reason);
+    }
+    jg_cache_bundle_end(writer);
+}
+
 int main(void)
 {
     pthread_t threads[N_THREADS];
@@ -79,6 +108,7 @@ int main(void)
     for (unsigned i = 0; i < N_KEYS; i++) {
         keys[i].name.bytes[15] = (unsigned char)i; /* several keys in one subfolder */
     }
+    open_bundle();
     for (unsigned i = 0; i < N_THREADS; i++) {
         seeds[i] = i;
         if (pthread_create(&threads[i], NULL, work, &seeds[i]) != 0) {
@@ -93,12 +123,17 @@ int main(void)
         counts.hits == 0 || counts.misses == 0 || counts.stores < 2) {
         fail("counters", (int)counts.hits, "they do not sum to the gets");
     }
-    if (count_files(shared.folder, ".tmp") > 0) {
-        fail("temporary files", 0, "left over");
-    }
     printf("threads: %d gets, %llu hits, %llu misses, %llu stores\n", atomic_load(&gets),
            (unsigned long long)counts.hits, (unsigned long long)counts.misses,
            (unsigned long long)counts.stores);
+    jg_cache_get_counts(bundle, &counts);
+    if (counts.hits == 0 || counts.misses + counts.rejects > 0) {
+        fail("counters of the bundle", (int)counts.hits, "not all of them are hits");
+    }
+    jg_cache_close(bundle);
+    if (count_files(shared.folder, ".tmp") > 0) {
+        fail("temporary files", 0, "left over");
+    }
     for (unsigned i = 0; i < N_KEYS; i++) {
         sample_free(&keys[i]);
     }
