@@ -293,7 +293,8 @@ jg_cache_result jg_cache_bundle_add_value(jg_cache_bundle_writer *writer,
  *
  * @param[out] ret_counts filled on OK; may be NULL
  * @return OK; else there is no new file, and the reason says why: the result of an entry
- * that is missing or bad, IO, NO_MEMORY, TOO_LARGE
+ * that is missing or bad, IO, NO_MEMORY, TOO_LARGE. An IO whose reason is about syncing the
+ * folder means: written, but a power cut may lose it.
  */
 jg_cache_result jg_cache_bundle_write(jg_cache_bundle_writer *writer, const char *path,
                                       jg_cache_bundle_counts *ret_counts, char *reason,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes every allocation of a path fail, one after the other. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api_fixture.h"
@@ -56,7 +57,10 @@ Test(alloc_walk, create_survives_every_failing_allocation)
 Test(alloc_walk, context_survives_every_failing_allocation)
 {
     struct api_fixture fixture;
-    const jit_gemm_context_options options = api_fixture_options(&fixture);
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    const char *const roots[] = {"/none", fixture.folder};
+    options.cache_roots = roots;
+    options.cache_root_count = 2;
     jit_gemm_context *context = NULL;
     for (long number = 1; context == NULL && number < WALK_LIMIT; number++) {
         jg_alloc_fail_at(number, 0);
@@ -85,7 +89,10 @@ Test(alloc_walk, prewarm_survives_every_failing_allocation)
                                "d = acc * s;\n"
                                "end\n"
                                "problem 512x512x512 bf16 epilogue=e\n";
-    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options), .jobs = 1};
+    char bundle[96];
+    snprintf(bundle, sizeof(bundle), "%s/e.jgb", fixture.folder);
+    const jit_gemm_prewarm_options options = {
+        .struct_size = sizeof(options), .jobs = 1, .bundle = bundle};
     jit_gemm_status status = JIT_GEMM_ERR_NO_MEMORY;
     long number = 0;
     while (status != JIT_GEMM_OK && number++ < WALK_LIMIT) {
@@ -99,5 +106,17 @@ Test(alloc_walk, prewarm_survives_every_failing_allocation)
     }
     cr_expect_eq(status, JIT_GEMM_OK);
     cr_expect_gt(number, 10);
+
+    status = JIT_GEMM_ERR_NO_MEMORY;
+    number = 0;
+    while (status != JIT_GEMM_OK && number++ < WALK_LIMIT) {
+        jg_alloc_fail_at(number, 0);
+        status = jit_gemm_context_add_cache_root(fixture.context, bundle);
+        jg_alloc_fail_at(0, 0);
+        cr_expect(status == JIT_GEMM_OK || status == JIT_GEMM_ERR_NO_MEMORY,
+                  "allocation %ld: %d, %s", number, (int)status, jit_gemm_last_error());
+    }
+    cr_expect_eq(status, JIT_GEMM_OK);
+    cr_expect_eq(number, 3, "the path and the list fail, and then nothing");
     api_fixture_close(&fixture);
 }

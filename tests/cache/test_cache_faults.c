@@ -208,3 +208,88 @@ Test(cache_faults, lost_race_looks_again)
     cr_expect_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK, "%s", f.reason);
     cr_expect_eq(count_files(f.folder, ""), 1);
 }
+
+/* ---------------------------------------------------------------------------- bundles */
+
+static char bundle_path[200];
+
+/* Writes the sample as a bundle. */
+static jg_cache_result write_bundle(void)
+{
+    jg_cache_bundle_writer *writer = NULL;
+    snprintf(bundle_path, sizeof(bundle_path), "%s/one.jgb", f.root);
+    cr_assert_eq(jg_cache_bundle_begin(&writer), JG_CACHE_OK);
+    cr_assert_eq(jg_cache_bundle_add(writer, synced, &s.name), JG_CACHE_OK);
+    const jg_cache_result result =
+        jg_cache_bundle_write(writer, bundle_path, NULL, f.reason, sizeof(f.reason));
+    jg_cache_bundle_end(writer);
+    return result;
+}
+
+static jg_cache_result open_bundle(jg_cache **ret_bundle)
+{
+    const jg_cache_options options = {.folder = bundle_path, .read_only = true};
+    return jg_cache_open(&options, ret_bundle, f.reason, sizeof(f.reason));
+}
+
+Test(cache_faults, failed_write_or_sync_leaves_no_bundle)
+{
+    int writes = 0;
+    cr_assert_eq(sample_put(&f, synced, &s), JG_CACHE_OK);
+    of_write = (struct fault){.call = 1, .error = ENOSPC};
+    while (write_bundle() != JG_CACHE_OK && writes++ < 20) {
+        cr_expect_str_eq(f.reason,
+                         "cannot write the bundle: No space left on device (errno 28)");
+        cr_expect_eq(count_files(f.root, "one"), 0, "write %d", writes);
+        of_write = (struct fault){.call = writes + 1, .error = ENOSPC};
+    }
+    cr_expect_eq(writes, 5, "zeros, header, payload, padding, and the index");
+    cr_assert_eq(unlink(bundle_path), 0);
+
+    of_fsync = (struct fault){.call = 1, .error = EIO};
+    cr_expect_eq(write_bundle(), JG_CACHE_IO);
+    cr_expect_eq(count_files(f.root, "one"), 0);
+    of_fsync = (struct fault){.call = 2, .error = EIO};
+    cr_expect_eq(write_bundle(), JG_CACHE_IO);
+    cr_expect(strstr(f.reason, "cannot sync the folder of the bundle: "), "%s", f.reason);
+    cr_expect(path_exists(bundle_path), "it is written, but may be lost");
+}
+
+Test(cache_faults, bundle_is_written_and_read_in_pieces)
+{
+    jg_cache *bundle = NULL;
+    cr_assert_eq(sample_put(&f, synced, &s), JG_CACHE_OK);
+    largest_piece = 7;
+
+    cr_expect_eq(write_bundle(), JG_CACHE_OK, "%s", f.reason);
+    cr_expect_eq(open_bundle(&bundle), JG_CACHE_OK, "%s", f.reason);
+    cr_expect_eq(sample_get(&f, bundle, &s), JG_CACHE_OK, "%s", f.reason);
+
+    largest_piece = (size_t)1 << 40;
+    jg_cache_close(bundle);
+}
+
+Test(cache_faults, failed_read_of_a_bundle_is_no_damage)
+{
+    jg_cache *bundle = NULL;
+    cr_assert_eq(sample_put(&f, synced, &s), JG_CACHE_OK);
+    cr_assert_eq(write_bundle(), JG_CACHE_OK);
+    for (int call = 1; call <= 2; call++) { /* header, index */
+        of_preadv = (struct fault){.call = call, .error = EIO};
+        cr_expect_eq(open_bundle(&bundle), JG_CACHE_IO, "read %d", call);
+        of_preadv = (struct fault){.call = call, .error = EINTR};
+        cr_expect_eq(open_bundle(&bundle), JG_CACHE_OK, "read %d: %s", call, f.reason);
+        jg_cache_close(bundle);
+        bundle = NULL;
+    }
+    of_preadv = (struct fault){.call = 0};
+    cr_assert_eq(open_bundle(&bundle), JG_CACHE_OK);
+    for (int call = 1; call <= 3; call++) { /* start, rest, padding */
+        of_preadv = (struct fault){.call = call, .error = EIO};
+        cr_expect_eq(sample_get(&f, bundle, &s), JG_CACHE_IO, "read %d", call);
+        of_preadv = (struct fault){.call = call, .error = EINTR};
+        cr_expect_eq(sample_get(&f, bundle, &s), JG_CACHE_OK, "read %d: %s", call,
+                     f.reason);
+    }
+    jg_cache_close(bundle);
+}
