@@ -176,6 +176,7 @@ static const char *explain_known_word(const char *word)
         {"var", "declare a variable as 'float x = ...;'"},
         {"let", "declare a variable as 'float x = ...;'"},
         {"M_PI", "write 3.14159265f"},
+        {"M_E", "write 2.71828183f"},
         {"np", library},
         {"numpy", library},
         {"jnp", library},
@@ -197,6 +198,7 @@ static const char *explain_known_call(const char *word)
     static const char reduction[] =
         "a snippet sees one element: a sum or maximum of a row is an operand of the role "
         "sum or max";
+    static const char ends[] = "nothing ends the kernel; store what marks it, such as NAN";
     static const struct {
         const char *word;
         const char *hint;
@@ -207,6 +209,13 @@ static const char *explain_known_call(const char *word)
         {"softplus", "write log(1.0f + exp(acc))"},
         {"hardswish", "write acc * clamp(acc + 3.0f, 0.0f, 6.0f) / 6.0f"},
         {"square", "write acc * acc"},
+        {"mish", "write acc * tanh(log(1.0f + exp(acc)))"},
+        {"sign", "write acc > 0.0f ? 1.0f : acc < 0.0f ? -1.0f : 0.0f"},
+        {"lerp", "write fma(t, y - x, x)"},
+        {"hardtanh", "write clamp(acc, -1.0f, 1.0f)"},
+        {"exit", ends},
+        {"abort", ends},
+        {"trap", ends},
         {"rand", "write uniform(seed), with a scalar operand seed"},
         {"random", "write uniform(seed), with a scalar operand seed"},
         {"curand_uniform", "write uniform(seed), with a scalar operand seed"},
@@ -370,6 +379,10 @@ static const struct hint_row {
      "write float constants with a point and an f, such as 1.0f"},
     {"must have integral", HINT_TEXT,
      "floats have no remainder and no bit operators; convert first, as in int(acc)"},
+    {"must have arithmetic", HINT_TEXT, "every value in a snippet is a float"},
+    {"too many characters", HINT_TEXT, "write a number: characters mean nothing here"},
+    {"cannot deduce the return type", HINT_TEXT,
+     "a lambda cannot call itself; use a loop with a bound"},
     {"has already been declared", HINT_TEXT, "choose another name"},
     {"expected a \";\"", HINT_SEMICOLON,
      "end the statement before this place with a semicolon"},
@@ -424,6 +437,8 @@ static const struct hint_row {
     {"has no components", HINT_TEXT, "every value in a snippet is a float"},
     {"template declaration", HINT_TEXT, "use a lambda with auto parameters"},
     {"\"this\" may only be used", HINT_TEXT, "use the names in scope without this"},
+    {"type name is not allowed", HINT_TEXT,
+     "leave the type out: max(x, y) and not max<float>(x, y)"},
     {"namespace definition", HINT_TEXT, "remove it: all names are the snippet's own"},
     {"is not allowed", HINT_TEXT, "remove it: a variable is declared as 'float x = ...;'"},
     {"does not apply here", HINT_TEXT, "remove it"},

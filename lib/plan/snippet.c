@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/snippet_loops.h"
 #include "plan/snippet_names.h"
 #include "plan/text.h"
 
@@ -326,8 +327,11 @@ static const struct {
     {"__pragma", "remove it"},
     {"return", "use if and else: the kernel goes on after the snippet"},
     {"goto", "use if, else and loops"},
+    {"while", "give the loop a bound: 'for (int i = 0; i < 64 && condition; i++)'"},
+    {"do", "give the loop a bound: 'for (int i = 0; i < 64 && condition; i++)'"},
     {"operator", "write the arithmetic where it is used"},
     {"mutable", "capture by reference: a copy of the result is not stored"},
+    {"noexcept", "leave it out: nothing is thrown in a snippet"},
     {"static", "use a local variable"},
     {"extern", "use a local variable"},
     {"thread_local", "use a local variable"},
@@ -562,8 +566,8 @@ static void note_call(struct scanner *scanner, const struct jg_token *name,
                       const struct jg_token *after)
 {
     static const char *const short_names[] = {
-        "if",  "for", "while", "switch", "sizeof", "float", "int",
-        "abs", "fma", "min",   "max",    "clamp",  "relu",
+        "if",  "for", "switch", "sizeof", "float", "int",
+        "abs", "fma", "min",    "max",    "clamp", "relu",
     };
     if (name->kind != JG_TOKEN_NAME || !jg_token_is(after, "(")) {
         return;
@@ -635,7 +639,8 @@ static jit_gemm_status check_token(struct scanner *scanner, const struct jg_toke
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names *names)
+static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names *names,
+                                struct jg_snippet_loops *loops)
 {
     struct jg_token next;
     do {
@@ -644,6 +649,7 @@ static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names
         note_name(scanner, &next);
         JG_TRY(check_uniform(scanner, &names->token, &next));
         note_call(scanner, &names->token, &next);
+        JG_TRY(jg_snippet_loops_take(loops, &names->token, &next));
         JG_TRY(jg_snippet_names_take(names, &next));
     } while (next.kind != JG_TOKEN_END);
     JG_TRY(check_end(scanner, &names->before));
@@ -668,5 +674,6 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     epilogue->place_name = NULL;
     const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
     struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};
-    return scan_all(&scanner, &names);
+    struct jg_snippet_loops loops = {.epilogue = epilogue};
+    return scan_all(&scanner, &names, &loops);
 }

@@ -17,6 +17,8 @@
  *   unterminated comments and literals; unbalanced or crossed (), [], {}; a text whose last
  *   statement lacks its `;`; more than 64 KiB, 8192 tokens, 64 brackets inside of each
  *   other or 64 operators side by side;
+ * - loops without a bound (plan/snippet_loops.h), `while`, `do`; arrays of more than 1024
+ *   elements; a lambda with the type of a result, which could call itself;
  * - names that reach out: `return`, `goto`, `static`, `__shared__`, `__syncthreads`,
  *   `__syncwarp`, `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, those of the unit around
  *   the snippet, everything that begins with jg, JG or `__`;

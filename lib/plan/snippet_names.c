@@ -2,6 +2,7 @@
 #include "plan/snippet_names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/text.h"
@@ -219,6 +220,9 @@ static enum jg_snippet_scope_kind kind_of_bracket(const struct jg_snippet_names 
     const struct jg_token *before = &names->before;
     switch (names->token.text[0]) {
     case '(':
+        if (jg_token_is(before, "]") && names->closed == JG_SNIPPET_CAPTURE) {
+            return JG_SNIPPET_LAMBDA;
+        }
         return jg_token_is_one_of(before, type_of_words) ? JG_SNIPPET_TYPE
                                                          : JG_SNIPPET_PAREN;
     case '[':
@@ -242,7 +246,7 @@ static enum jg_snippet_scope_kind kind_of_bracket(const struct jg_snippet_names 
     }
 }
 
-static void take_opening(struct jg_snippet_names *names)
+static jit_gemm_status take_opening(struct jg_snippet_names *names)
 {
     struct jg_snippet_scope *scope = top_of(names);
     const struct jg_token *before = &names->before;
@@ -257,30 +261,31 @@ static void take_opening(struct jg_snippet_names *names)
     if (is_paren && scope->kind == JG_SNIPPET_CLASS && !scope->has_operator &&
         before->kind == JG_TOKEN_NAME && !jg_token_is_one_of(before, paren_words) &&
         !is_wrapped_name) {
-        scope->is_function = true;
-        scope->name = *before;
+        return refuse_function(names, before);
     }
     if (kind != JG_SNIPPET_TYPE) {
         scope->wants_name = false;
     }
     scope->is_head = false;
     scope->is_enum = false;
+    if (kind != JG_SNIPPET_SUBSCRIPT || !jg_token_is(before, "]")) {
+        names->elements = 1;
+    }
     names->depth++;
     *top_of(names) = (struct jg_snippet_scope){
         .kind = kind,
         .is_declaration = kind == JG_SNIPPET_LIST || is_wrapped_name,
         .wants_name = kind == JG_SNIPPET_LIST || is_wrapped_name};
+    names->closed = JG_SNIPPET_BLOCK;
+    return JIT_GEMM_OK;
 }
 
 static void take_closing(struct jg_snippet_names *names)
 {
     names->closed = top_of(names)->kind;
     names->depth--;
-    struct jg_snippet_scope *scope = top_of(names);
-    if (names->closed == JG_SNIPPET_BLOCK ||
-        (scope->kind == JG_SNIPPET_CLASS && names->closed == JG_SNIPPET_INIT &&
-         scope->is_function)) {
-        begin_statement(scope);
+    if (names->closed == JG_SNIPPET_BLOCK) {
+        begin_statement(top_of(names));
     }
 }
 
@@ -445,17 +450,15 @@ static jit_gemm_status take_punctuator(struct jg_snippet_names *names)
         if (jg_token_is(token, "{")) {
             end_assignments(names);
         }
-        take_opening(names);
-    } else if (jg_token_is_one_of(token, closing)) {
+        return take_opening(names);
+    }
+    if (jg_token_is_one_of(token, closing)) {
         take_closing(names);
         if (jg_token_is(token, "}") || names->depth < names->begun_depth) {
             end_assignments(names);
         }
     } else if (jg_token_is(token, ";")) {
         end_assignments(names);
-        if (scope->kind == JG_SNIPPET_CLASS && scope->is_function) {
-            return refuse_function(names, &scope->name);
-        }
         begin_statement(scope);
         scope->is_declaration = scope->wants_name = scope->kind == JG_SNIPPET_LIST;
     } else if (jg_token_is(token, ",")) {
@@ -464,6 +467,12 @@ static jit_gemm_status take_punctuator(struct jg_snippet_names *names)
         }
         scope->wants_name = scope->is_declaration;
         scope->has_operator = false;
+    } else if (jg_token_is(token, "->") && names->closed == JG_SNIPPET_LAMBDA) {
+        /* Without it a lambda cannot call itself: its type is not known inside of it. */
+        return jg_snippet_refuse(names->epilogue, token->begin,
+                                 "leave it out: a lambda stores by reference, as in "
+                                 "'[&](float x) { d = x; }'",
+                                 "a lambda of a snippet has no type of a result");
     } else if (!jg_token_is_one_of(token, silent)) {
         scope->is_head &= jg_token_is(token, ":");
         scope->is_enum &= scope->is_head;
@@ -486,6 +495,29 @@ static bool follow_wrapped(struct jg_snippet_names *names)
     const bool is_sure = fits && names->wrapped == 4;
     names->wrapped = fits && !is_sure ? names->wrapped + 1 : 0;
     return is_sure;
+}
+
+/* A number between [ and ], which counts elements or names one. */
+static jit_gemm_status take_subscript(struct jg_snippet_names *names)
+{
+    char digits[24];
+    const struct jg_token *token = &names->token;
+    if (top_of(names)->kind != JG_SNIPPET_SUBSCRIPT || token->size >= sizeof(digits)) {
+        return JIT_GEMM_OK;
+    }
+    memcpy(digits, token->text, token->size);
+    digits[token->size] = '\0';
+    const uint64_t count = strtoull(digits, NULL, 0);
+    if (count <= JG_SNIPPET_MAX_ELEMENTS) {
+        names->elements *= count;
+    }
+    if (count <= JG_SNIPPET_MAX_ELEMENTS && names->elements <= JG_SNIPPET_MAX_ELEMENTS) {
+        return JIT_GEMM_OK;
+    }
+    return jg_snippet_refuse(names->epilogue, token->begin,
+                             "each thread of the GPU would have one; read what is large as "
+                             "an operand",
+                             "an array has at most %d elements", JG_SNIPPET_MAX_ELEMENTS);
 }
 
 static jit_gemm_status take_token(struct jg_snippet_names *names,
@@ -511,6 +543,7 @@ static jit_gemm_status take_token(struct jg_snippet_names *names,
         JG_TRY(take_punctuator(names));
         return is_behind_lone_name ? take_lone_name(names, next) : JIT_GEMM_OK;
     case JG_TOKEN_NUMBER:
+        return take_subscript(names);
     case JG_TOKEN_LITERAL:
     case JG_TOKEN_END:
         break;

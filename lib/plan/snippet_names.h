@@ -18,6 +18,7 @@ enum jg_snippet_scope_kind {
     JG_SNIPPET_PAREN,    /* (...) */
     JG_SNIPPET_TYPE,     /* decltype(...): a declarator may follow */
     JG_SNIPPET_CAPTURE,  /* [...] of a lambda */
+    JG_SNIPPET_LAMBDA,   /* (...) behind it */
     JG_SNIPPET_SUBSCRIPT /* [...] of a value */
 };
 
@@ -30,9 +31,11 @@ struct jg_snippet_scope {
     bool has_operator;    /* so that two names side by side are a mistake */
     bool is_head;         /* `struct`, `class` or `union` was read: a brace opens members */
     bool is_enum;         /* `enum` was read */
-    bool is_function;     /* of a class: a name and parameters were read, and no body yet */
     struct jg_token name; /* the last one that the statement declared or called */
 };
+
+/* Of an array, all its subscripts multiplied. */
+#define JG_SNIPPET_MAX_ELEMENTS 1024
 
 struct jg_snippet_names {
     const struct jg_epilogue *epilogue;
@@ -50,6 +53,7 @@ struct jg_snippet_names {
     struct jg_token
         near[JIT_GEMM_MAX_OPERANDS]; /* a word like the operand's name, or END */
     size_t near_edits[JIT_GEMM_MAX_OPERANDS];
+    uint64_t elements; /* of the array whose last subscript is being read */
     bool is_d_assigned;
     struct jg_position first_d; /* where it is named first; line 0: nowhere */
 };

@@ -119,7 +119,7 @@ Test(snippets, good_ones_compile)
         "if (acc > 0.0f) { aux = acc; } else { aux = 0.0f; } d = aux;",
         "float x(acc), y = float(s), z{bias}; d = x + y + z;",
         "auto store = [&](float x) { d = x; }; store(acc);",
-        "for (int i = 0, j = 3; i < j; ++i, --j) { d = acc * (float)i; }",
+        "for (int i = 0, j = 3; i < 3 && i < j; ++i, --j) { d = acc * (float)i; }",
     };
     const struct jg_builder builder = {.toolchain = open_toolchain()};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {

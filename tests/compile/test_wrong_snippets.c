@@ -70,7 +70,7 @@ Test(wrong_snippets, the_compiler_names_line_column_and_remedy)
 {
     struct compilers own = open_compilers();
 
-    cr_expect_geq(wrong_snippets_walk(WRONG_BY_COMPILER, expect_refused, &own), 100);
+    cr_expect_geq(wrong_snippets_walk(WRONG_BY_COMPILER, expect_refused, &own), 200);
 
     jg_toolchain_destroy(own.builder.toolchain);
 }

@@ -20,7 +20,7 @@ static void expect_refused(void *user, const struct wrong_snippet *row)
 Test(wrong_snippets, the_checker_names_line_column_and_remedy)
 {
     jit_gemm_status status = JIT_GEMM_ERR_COMPILE;
-    cr_expect_geq(wrong_snippets_walk(WRONG_BY_CHECKER, expect_refused, &status), 100);
+    cr_expect_geq(wrong_snippets_walk(WRONG_BY_CHECKER, expect_refused, &status), 300);
 }
 
 Test(wrong_snippets, operands_with_impossible_names_are_refused_by_name)
