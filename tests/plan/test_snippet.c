@@ -89,6 +89,7 @@ Test(snippet, legal_ones_pass)
         "for (int i = 0; i < 4; i++) if (row) d = acc; else d++; int i = 3; i = 4; d += i;",
         "for (int i = 0; i < 4; i++) { if (row) { d = acc; } } int i = 3; i++; d += i;",
         "if (row) for (int i = 0; i < 4; i++) d = acc; else { int i = 3; i++; d += i; }",
+        "struct P { float x; } q; P *p = &q; auto f = [&](float x) { p->x = x; }; f(acc); d = q.x;",
         "float a[32][32]; for (int i = 0; i < 4; i++) { a[i][0] = acc; } d = a[0][31] + a[1][31];",
         "decltype(acc) x = acc; d = x;",
         "enum { A, B = 2 }; d = acc * B;",
