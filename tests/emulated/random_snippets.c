@@ -6,16 +6,17 @@
  * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
  *     [--scaled 0|1] [--failures COUNT]
  *
- * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 350, where none is given.
- * A unit is one kernel with as many snippets as it has outputs; a fifth of them are of
- * gated pairs, and of a quarter an output or two are reductions, of which all elements are
- * folded. A fifth has blocks: computed scales of D, reductions of blocks, or both; with
- * `--scaled 1` D has scales in all of them. Inputs are multiples of 1/2 whose sums f32 has
- * exactly: only the epilogue can differ, and each of its results has to be among those that
- * the interpreter allows, rounded to the type of the matrix. A part of the units without
- * reductions is also run by the reference kernel: its results have to be allowed too, and
- * be the same bits where the compiler has no product to contract with a sum. Prints TAP; a
- * failure names the unit's seed, and `--seed SEED --units 1` repeats it.
+ * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 1000, where none is given.
+ * A unit is one kernel with as many snippets as it has outputs, or seven times as many, of
+ * which each element takes one; a fifth of them are of gated pairs, and of a quarter an
+ * output or two are reductions, of which all elements are folded. A part writes D over C or
+ * over an operand. A fifth has blocks: computed scales of D, reductions of blocks, or both;
+ * with `--scaled 1` D has scales in all of them. Inputs are multiples of 1/2 whose sums f32
+ * has exactly: only the epilogue can differ, and each of its results has to be among those
+ * that the interpreter allows, rounded to the type of the matrix. A part of the units
+ * without reductions is also run by the reference kernel: its results have to be allowed
+ * too, and be the same bits where the compiler has no product to contract with a sum.
+ * Prints TAP; a failure names the unit's seed, and `--seed SEED --units 1` repeats it.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -27,8 +28,8 @@
 #include "unit_compare.h"
 
 enum {
-    REFERENCE_EVERY = 4, /* units that the reference kernel runs too */
-    BITS_EVERY = 8 /* of these, units whose snippets have one rounding: the same bits */
+    REFERENCE_EVERY = 2, /* units that the reference kernel runs too */
+    BITS_EVERY = 4 /* of these, units whose snippets have one rounding: the same bits */
 };
 
 static const char *const archs[] = {"sm_90a", "sm_100a"};
@@ -114,7 +115,8 @@ static void compare_with_reference(struct unit *unit, jit_gemm_context *context,
             memcpy(fused[i], array->data, element_view_bytes(&array->view));
         }
     }
-    if (run_and_download(unit, context, gemm, scales)) {
+    if (unit_restore_in_place(unit, context) &&
+        run_and_download(unit, context, gemm, scales)) {
         compare_results(unit, counts);
         for (uint32_t i = unit->input_count; i < MAX_MATRICES; i++) {
             if (fused[i] != NULL && unit->seed % BITS_EVERY == 0) {
@@ -128,6 +130,13 @@ static void compare_with_reference(struct unit *unit, jit_gemm_context *context,
     jit_gemm_destroy(&gemm);
 }
 
+/* Diagonals that there are: a matrix of one element has one. */
+static uint64_t evaluated_of_output(const struct unit *unit)
+{
+    const int64_t diagonals = unit->m + unit->n - 1;
+    return (uint64_t)(diagonals < unit->of_output ? diagonals : unit->of_output);
+}
+
 static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
                      struct counts *counts)
 {
@@ -135,7 +144,8 @@ static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gem
     if (unit_make_data(unit, context) && unit_make_scales(unit, context, &scales) &&
         unit_make_workspace(unit, context, gemm) &&
         run_and_download(unit, context, gemm, &scales)) {
-        counts->snippets += unit->snippet_count;
+        counts->in_place += unit->in_place < MAX_MATRICES ? 1 : 0;
+        counts->snippets += unit->snippet_count * evaluated_of_output(unit);
         compare_results(unit, counts);
         if (unit->seed % REFERENCE_EVERY == 0 && unit->reduction_count == 0 &&
             !unit_is_scaled(unit)) {
@@ -233,7 +243,7 @@ static struct options read_options(int argc, char **argv)
 {
     const char *count = getenv("JIT_GEMM_TEST_SNIPPETS");
     struct options options = {
-        .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 350,
+        .snippets = count != NULL ? read_number(count, "JIT_GEMM_TEST_SNIPPETS") : 1000,
         .seed = 1,
         .units = UINT64_MAX,
         .failures = 20};
@@ -296,11 +306,12 @@ int main(int argc, char **argv)
     const bool is_decided = counts.open * 5 < counts.elements;
     printf(
         "%s %llu - %llu snippets, %llu results, %llu of them open; %llu units also by the "
-        "reference kernel; %llu blocks; %llu problems refused\n",
+        "reference kernel; %llu in place; %llu blocks; %llu problems refused\n",
         is_decided ? "ok" : "not ok", (unsigned long long)number + 1,
         (unsigned long long)counts.snippets, (unsigned long long)counts.elements,
         (unsigned long long)counts.open, (unsigned long long)counts.references,
-        (unsigned long long)counts.blocks, (unsigned long long)counts.refused);
+        (unsigned long long)counts.in_place, (unsigned long long)counts.blocks,
+        (unsigned long long)counts.refused);
     printf("1..%llu\n", (unsigned long long)number + 1);
     return failed == 0 && is_decided ? 0 : 1;
 }

@@ -60,8 +60,16 @@ static void draw_config(struct unit *unit, char *text, size_t size)
         {"tile=64x128", "tile=64x256", "tile=128x256", "tile=128x128 cluster=2x1"},
         {"mma=128x256", "mma=64x128", "mma=256x256 cta_group=2 cluster=2x1",
          "mma=128x128"}};
+    /* With 8 copies of the snippet, for elements of a vector; others have 16. */
+    static const char *const few_copies[2][4] = {
+        {"tile=64x64", "tile=64x32", "tile=128x64", "tile=128x16"},
+        {"mma=128x64 acc_stages=2", "mma=64x64 acc_stages=2",
+         "mma=256x64 cta_group=2 cluster=2x1 acc_stages=2",
+         "mma=128x32 swap_ab=1 acc_stages=2"}};
     text[0] = '\0';
-    if (chance(unit, 60)) {
+    if (unit->of_output > 1) {
+        snprintf(text, size, " config=%s", few_copies[unit->arch][unit_below(unit, 4)]);
+    } else if (chance(unit, 60)) {
         const char *const *texts =
             unit->has_blocks ? wide[unit->arch] : configs[unit->arch];
         snprintf(text, size, " config=%s%s", texts[unit_below(unit, 4)],
@@ -127,6 +135,7 @@ void unit_draw_problem(struct unit *unit, bool is_scaled)
     if (unit->has_blocks) {
         draw_wide_sizes(unit);
     }
+    unit->of_output = !unit->has_blocks && chance(unit, 40) ? MOST_OF_OUTPUT : 1;
     unit->k = draw_size(unit, 100);
     unit->batch = chance(unit, 15) ? 2 : 1;
     unit->is_dynamic = chance(unit, 20);
@@ -212,6 +221,27 @@ static void draw_reductions(struct unit *unit)
     }
 }
 
+/* In a part of the units D is written over C or over an operand, which then has D's type.
+ * On sm_100a a tile whose columns are no multiple of 64 loads some of its neighbour's. */
+static void draw_in_place(struct unit *unit)
+{
+    const jit_gemm_problem *problem = &unit->problem;
+    const bool has_even_tiles = unit->arch == 0 || (problem->config[0] != '\0' &&
+                                                    strstr(problem->config, "x32") == NULL);
+    if (!has_even_tiles || unit_is_scaled(unit) || problem->d.dtype == JIT_GEMM_DTYPE_S32 ||
+        !chance(unit, 45)) {
+        return;
+    }
+    if (problem->c.dtype == problem->d.dtype) {
+        unit->in_place = MATRIX_C;
+        return;
+    }
+    const uint32_t i = unit_below(unit, unit->input_count);
+    unit->operands[i].kind = JIT_GEMM_OPERAND_MATRIX;
+    unit->operands[i].dtype = problem->d.dtype;
+    unit->in_place = i;
+}
+
 /* Inputs first, then outputs. A part of the units has scalars or no outputs only, which
  * take other ways through the epilogue. */
 void unit_draw_operands(struct unit *unit)
@@ -231,6 +261,10 @@ void unit_draw_operands(struct unit *unit)
     }
     if (has_outputs && chance(unit, unit->has_blocks && !unit_is_scaled(unit) ? 90 : 25)) {
         draw_reductions(unit);
+    }
+    unit->in_place = MAX_MATRICES;
+    if (!has_scalars_only) {
+        draw_in_place(unit);
     }
 }
 
@@ -264,15 +298,31 @@ void unit_draw_snippets(struct unit *unit, bool has_one_rounding)
     }
     unit->source = calloc(JIT_GEMM_MAX_OPERANDS + 1, SNIPPET_SIZE);
     const char *unread[MAX_INPUTS + 3] = {NULL}; /* the pair, and the end */
+    const char *const none = NULL;
     for (uint32_t output = unit->input_count; output <= unit->operand_count; output++) {
         struct snippet_of *snippet = &unit->snippets[unit->snippet_count++];
         const bool is_d = output == unit->operand_count;
         snippet->output = output;
+        snippet->text[0] = '\0'; /* of a problem that was refused */
         if (is_d) {
             list_unread(unit, unread);
         }
-        make_snippet(&unit->draws, &scope, unread, is_d ? "d" : unit->names[output],
-                     snippet->text, sizeof(snippet->text));
+        for (int i = 0; i < unit->of_output; i++) {
+            const bool is_last = i + 1 == unit->of_output;
+            size_t used = strlen(snippet->text);
+            if (!is_last) {
+                used +=
+                    (size_t)snprintf(snippet->text + used, sizeof(snippet->text) - used,
+                                     "if ((row + col) %% %d == %d) ", unit->of_output, i);
+            }
+            scope.depth = unit->of_output == 1 || chance(unit, 40) ? 3 : 2;
+            make_snippet(&unit->draws, &scope, is_last ? unread : &none,
+                         is_d ? "d" : unit->names[output], snippet->text + used,
+                         sizeof(snippet->text) - used);
+            if (!is_last) {
+                strcat(snippet->text, "else ");
+            }
+        }
         strcat(unit->source, snippet->text);
     }
 }
@@ -398,17 +448,35 @@ bool unit_make_data(struct unit *unit, jit_gemm_context *context)
         }
     }
     for (int i = 0; i < MAX_MATRICES; i++) {
-        if (unit->arrays[i].data != NULL && !upload(unit, context, &unit->arrays[i])) {
+        const bool is_shared = i == MATRIX_D && unit->in_place < MAX_MATRICES;
+        if (unit->arrays[i].data != NULL && !is_shared &&
+            !upload(unit, context, &unit->arrays[i])) {
             return false;
         }
     }
+    if (unit->in_place < MAX_MATRICES) {
+        unit->arrays[MATRIX_D].address = unit->arrays[unit->in_place].address;
+    }
     return true;
+}
+
+bool unit_restore_in_place(struct unit *unit, jit_gemm_context *context)
+{
+    if (unit->in_place == MAX_MATRICES) {
+        return true;
+    }
+    const struct array *array = &unit->arrays[unit->in_place];
+    return unit_check(unit, "upload",
+                      jit_gemm_device_upload(context, array->address, array->data,
+                                             element_view_bytes(&array->view)));
 }
 
 void unit_free_data(struct unit *unit, jit_gemm_context *context)
 {
     for (int i = 0; i < MAX_MATRICES; i++) {
-        (void)jit_gemm_device_free(context, unit->arrays[i].address);
+        if (i != MATRIX_D || unit->in_place == MAX_MATRICES) {
+            (void)jit_gemm_device_free(context, unit->arrays[i].address);
+        }
         free(unit->arrays[i].data);
         unit->arrays[i] = (struct array){0};
     }

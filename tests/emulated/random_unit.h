@@ -17,7 +17,8 @@ enum {
     MATRIX_C,
     MATRIX_D,
     MATRIX_D_SCALE,
-    SNIPPET_SIZE = 4096
+    MOST_OF_OUTPUT = 7, /* snippets */
+    SNIPPET_SIZE = 4096 * MOST_OF_OUTPUT
 };
 
 /* One matrix, vector or scalar of a launch, on the host and on the device. */
@@ -27,7 +28,8 @@ struct array {
     uint64_t address;
 };
 
-/* One text, and what it assigns: an operand, or D where it is operand_count. */
+/* The text of the snippets of one output, and what it assigns: an operand, or D where it is
+ * operand_count. */
 struct snippet_of {
     char text[SNIPPET_SIZE];
     uint32_t output;
@@ -41,12 +43,17 @@ struct unit {
     jit_gemm_problem problem;
     int64_t m, n, k, batch; /* of the launch; m and n are D's */
     bool is_dynamic;
+    /* Snippets of each output, of which an element takes one by its diagonal: several where
+     * the kernel has few copies of its snippet, so that many of them compile fast. */
+    int of_output;
     bool has_blocks; /* D has computed scales, or there are reductions of blocks */
     bool is_gated;   /* snippets take acc0 and acc1: B has two columns for each of D */
     float alpha, beta;
     char names[JIT_GEMM_MAX_OPERANDS][16];
     jit_gemm_operand operands[JIT_GEMM_MAX_OPERANDS];
     uint32_t operand_count, input_count;
+    uint32_t
+        in_place; /* the operand, or MATRIX_C, whose memory D has; MAX_MATRICES: none */
     uint32_t reduction_count; /* the last of the operands */
     struct snippet_of snippets[JIT_GEMM_MAX_OPERANDS + 1];
     uint32_t snippet_count;
@@ -73,7 +80,8 @@ uint32_t unit_below(struct unit *unit, uint32_t count);
  * otherwise that is drawn, too. */
 void unit_draw_problem(struct unit *unit, bool is_scaled);
 void unit_draw_operands(struct unit *unit);
-/* One for each output, and `source` of all. `has_one_rounding` as snippet_maker.h has it.
+/* `of_output` for each output, and `source` of all. `has_one_rounding` as snippet_maker.h
+ * has it.
  */
 void unit_draw_snippets(struct unit *unit, bool has_one_rounding);
 
@@ -94,6 +102,8 @@ void unit_free_scales(struct unit_scales *scales, jit_gemm_context *context);
 /* Launches and waits. */
 bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
               const struct unit_scales *scales);
+/* C or the operand whose memory D has, anew. */
+bool unit_restore_in_place(struct unit *unit, jit_gemm_context *context);
 /* Brings an array back to the host. */
 bool unit_download(struct unit *unit, jit_gemm_context *context, uint32_t index);
 

@@ -267,7 +267,7 @@ void make_snippet(struct draws *draws, const struct snippet_scope *scope,
         put_local(&maker);
     }
     put(&maker, "%s = ", output);
-    put_float(&maker, 3);
+    put_float(&maker, scope->depth);
     for (; *must_read != NULL; must_read++) {
         put(&maker, " + %s", *must_read);
     }

@@ -24,6 +24,7 @@ struct snippet_scope {
     /* Every operation is rounded in one way: there is no product that a compiler may
      * contract with a sum, of which it may choose another in another kernel. */
     bool has_one_rounding;
+    int depth; /* of the last expression */
 };
 
 /* Writes a block of statements, at the end of which `output` is assigned. `must_read` is a

@@ -7,7 +7,8 @@
 
 struct counts {
     uint64_t snippets, elements, open, refused, references;
-    uint64_t blocks; /* scales that the kernel computed, and reductions of blocks */
+    uint64_t in_place; /* units */
+    uint64_t blocks;   /* scales that the kernel computed, and reductions of blocks */
 };
 
 /* A result that is not allowed fails the unit. */
