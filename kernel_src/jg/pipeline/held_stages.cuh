@@ -42,7 +42,7 @@ class HeldStages {
     // Is stage number `i` one of them?
     JG_DEVICE bool has(u32 i) const
     {
-        return i >= kOptional || with_optional_;
+        return i + 1 > kOptional || with_optional_; // kOptional may be 0
     }
     // Which one of the ring it is.
     JG_DEVICE u32 index(u32 i = 0) const
