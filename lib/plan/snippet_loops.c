@@ -111,8 +111,7 @@ struct bound {
 };
 
 /* How far a name or a number of a bound reaches; 0 if it may not stand there. */
-static uint64_t measure(const struct jg_snippet_loops *loops, const struct jg_token *token,
-                        int64_t *ret_value)
+static uint64_t measure(const struct jg_snippet_loops *loops, const struct jg_token *token)
 {
     static const char *const names[] = {"row", "col", "batch", "M", "N", "K", NULL};
     if (jg_token_is_one_of(token, names)) {
@@ -123,35 +122,37 @@ static uint64_t measure(const struct jg_snippet_loops *loops, const struct jg_to
             return loops->loops[i].reach;
         }
     }
-    if (!read_constant(loops, token, ret_value)) {
+    int64_t value = 0;
+    if (!read_constant(loops, token, &value)) {
         return 0;
     }
-    return *ret_value > 0 ? (uint64_t)*ret_value : 1;
+    return value > 0 ? (uint64_t)value : 1;
 }
 
 static struct bound read_bound(const struct jg_snippet_loops *loops,
                                const struct part *part)
 {
     static const char *const signs[] = {"+", "-", "*", "/", "%", "(", ")", NULL};
-    static const char *const times[] = {"*", NULL};
-    const bool has_product = contains(part, times);
+    bool has_product = false;
+    for (const struct jg_token *at = part->begin; at < part->end; at++) {
+        has_product |= jg_token_is(at, "*");
+    }
     struct bound bound = {.is_legal = part->begin < part->end,
-                          .value = INT64_MIN,
                           .reach = has_product ? 1 : 0};
     const int sign = bound.is_legal && jg_token_is(part->begin, "-") ? 1 : 0;
     for (const struct jg_token *at = part->begin; at < part->end; at++) {
         if (jg_token_is_one_of(at, signs)) {
             continue;
         }
-        const uint64_t reach = measure(loops, at, &bound.value);
+        const uint64_t reach = measure(loops, at);
         bound.is_legal &= reach > 0;
         bound.reach = has_product ? bound.reach * reach : bound.reach + reach;
         if (bound.reach > 2 * (uint64_t)MAX_NUMBER) {
             bound.reach = 2 * (uint64_t)MAX_NUMBER;
         }
     }
-    bound.is_known =
-        bound.is_legal && bound.value != INT64_MIN && part_size(part) == 1 + sign;
+    bound.is_known = bound.is_legal && part_size(part) == 1 + sign &&
+                     read_constant(loops, part->end - 1, &bound.value);
     bound.value = sign == 1 ? -bound.value : bound.value;
     return bound;
 }

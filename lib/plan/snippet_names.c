@@ -148,8 +148,13 @@ static jit_gemm_status check_hiding(const struct jg_snippet_names *names,
                                  "a variable %s would hide the constant %s", quoted.text,
                                  quoted.text);
     }
-    if (!jg_token_is_one_of(name, result_words)) {
+    if (!jg_token_is_one_of(name, value_words)) {
         return JIT_GEMM_OK;
+    }
+    if (!jg_token_is_one_of(name, result_words)) {
+        return jg_snippet_refuse(epilogue, name->begin, "use another name for the variable",
+                                 "a variable %s would hide the size or place %s",
+                                 quoted.text, quoted.text);
     }
     if (jg_token_is(name, "d")) {
         return jg_snippet_refuse(epilogue, name->begin,
