@@ -68,6 +68,29 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
+/* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
+static size_t character_size(const char *text, size_t left)
+{
+    const unsigned char first = (unsigned char)text[0];
+    const size_t size = first >= 0xf5   ? 1
+                        : first >= 0xf0 ? 4
+                        : first >= 0xe0 ? 3
+                        : first >= 0xc2 ? 2
+                                        : 1;
+    size_t whole = 1;
+    while (whole < size && whole < left && is_continuation(text[whole])) {
+        whole++;
+    }
+    return whole == size ? size : 1;
+}
+
+/* A terminal must not obey it, and what is no character has none to show. */
+static bool is_hidden(const char *text, size_t size)
+{
+    const unsigned char first = (unsigned char)text[0];
+    return size == 1 && first != '\t' && (first < 0x20 || first >= 0x7f);
+}
+
 /* Of a line that no terminal shows whole, the part around the column is printed. */
 static void print_source_line(const char *text, uint32_t line, uint32_t column)
 {
@@ -93,19 +116,17 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
         shown++;
     }
     fputs(first > 0 ? "    ..." : "    ", stderr);
-    for (size_t i = first; i < first + shown; i++) { /* a terminal must not obey it */
-        const bool is_control = (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
-        fputc(is_control && text[i] != '\t' ? '?' : text[i], stderr);
+    for (size_t i = first, size; i < first + shown; i += size) {
+        size = character_size(text + i, first + shown - i);
+        fwrite(is_hidden(text + i, size) ? "?" : text + i, 1, size, stderr);
     }
     fputs(first + shown < length ? "...\n" : "\n", stderr);
     if (column == 0 || column > length + 1) {
         return;
     }
     fputs(first > 0 ? "       " : "    ", stderr);
-    for (size_t i = first; i + 1 < column; i++) {
-        if (!is_continuation(text[i])) {
-            fputc(text[i] == '\t' ? '\t' : ' ', stderr);
-        }
+    for (size_t i = first; i + 1 < column; i += character_size(text + i, length - i)) {
+        fputc(text[i] == '\t' ? '\t' : ' ', stderr);
     }
     fputs("^\n", stderr);
 }
