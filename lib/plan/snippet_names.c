@@ -268,6 +268,12 @@ static jit_gemm_status take_opening(struct jg_snippet_names *names)
         !is_wrapped_name) {
         return refuse_function(names, before);
     }
+    if (is_paren && scope->kind == JG_SNIPPET_CLASS && !scope->has_operator &&
+        jg_token_is(before, ")") && names->closed == JG_SNIPPET_PAREN) {
+        return jg_snippet_refuse(names->epilogue, names->token.begin,
+                                 "call the function by its name",
+                                 "a struct of a snippet holds no pointer to a function");
+    }
     if (kind != JG_SNIPPET_TYPE) {
         scope->wants_name = false;
     }

@@ -93,7 +93,7 @@ Test(snippet, legal_ones_pass)
         "float a[32][32]; for (int i = 0; i < 4; i++) { a[i][0] = acc; } d = a[0][31] + a[1][31];",
         "decltype(acc) x = acc; d = x;",
         "enum { A, B = 2 }; d = acc * B;",
-        "struct P { alignas(8) float x = float(3); int n : 5; }; P p; d = p.x + p.n;",
+        "struct P { alignas(8) float x = float(3); int n : 5; float (y), v = (d)*(3); }; P p; d = p.x + p.n;",
         "float v[2] = {acc, d}; d = v[0];",
         "float (*p)(float) = tanh; d = p(acc);",
         "const float *p = &acc; d = *p;",
