@@ -135,6 +135,8 @@ int cache_export(int argc, char **argv)
          "machine code, or the PTX that the emulator takes;\ndefault: both, and of a "
          "manifest machine code",
          CLI_TEXT, &device},
+        {"--recipe", "FILE", "of a manifest, take configs from what `jit-gemm tune` wrote",
+         CLI_TEXT, &options.recipe},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
@@ -161,11 +163,13 @@ int cache_export(int argc, char **argv)
                                              .bundle = path};
         return cli_run_manifest(&job, &options);
     }
-    if (options.no_cache || options.cache_roots.count > 0) {
+    if (options.no_cache || options.cache_roots.count > 0 || options.recipe != NULL) {
         return cli_usage_error(
             "cache export without a manifest takes what the cache folder "
             "has: leave out %s",
-            options.no_cache ? "--no-cache" : "--cache-root");
+            options.no_cache         ? "--no-cache"
+            : options.recipe != NULL ? "--recipe"
+                                     : "--cache-root");
     }
     if (device != NULL) {
         code = cli_read_target(device, &is_emulator);

@@ -61,6 +61,25 @@ def test_prewarm_writes_a_bundle_that_is_all_a_server_needs():
                "one is missing", done)
 
 
+def test_export_of_a_manifest_takes_the_configs_of_a_recipe():
+    need_compiler()
+    with Folder() as folder:
+        manifest = write_manifest(folder.path / "one.manifest", (128,))
+        recipe = folder.path / "one.recipe"
+        recipe.write_text("jit_gemm recipe 1\nproblem sm_90a 128x128x64 bf16 config=tile=64x256\n")
+        expect_exit(tool("prewarm", manifest, *ARCH, "--recipe", recipe, cache=folder.cache), 0)
+        bundle = folder.path / "one.jgb"
+        words = ["cache", "export", manifest, *ARCH, "-o", bundle]
+        done = tool(*words, cache=folder.cache)
+        expect_exit(done, 1)  # the model's config was not built
+        done = tool(*words, "--recipe", recipe, cache=folder.cache)
+        expect_exit(done, 0)
+        expect("bundle: kernels=1 " in done.stdout, "export", done)
+        done = tool("cache", "export", "-o", folder.path / "all.jgb", "--recipe", recipe, cache=folder.cache)
+        expect_exit(done, 2)
+        expect("leave out --recipe" in done.stderr, "all", done)
+
+
 def test_run_tells_that_a_kernel_is_of_a_bundle():
     need_compiler()
     with Folder() as folder:
