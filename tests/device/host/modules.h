@@ -131,6 +131,7 @@ struct InputConfig : AnyConfig {
     static constexpr u32 kASwizzleAtom = !kAKMajor && sizeof(T) == 4 ? 32 : 16;
     static constexpr u32 kBSwizzleAtom = !kBKMajor && sizeof(T) == 4 ? 32 : 16;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
+    static constexpr bool kPromotesSums = jg::kBits<T> == 8 && !jg::sums_integers<T>();
 };
 
 /* A tile of D of kRows by kCols as the multiplication sees it; with kIsTransposed these are
