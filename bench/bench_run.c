@@ -316,15 +316,20 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
     if (jit_gemm_create(run->context, &problem, &run->gemm) != JIT_GEMM_OK) {
         return bench_fail(error, "create: %s", jit_gemm_last_error());
     }
-    gemm_shape_read(&problem, &shape);
+    gemm_shape_read(&problem, false, &shape); /* of A and B, gated or not */
     const size_t input_bytes =
         (size_t)(shape.a_batch_stride + shape.b_batch_stride) * (size_t)shape.batch * 2;
     jit_gemm_device_info info = {.struct_size = sizeof(info)};
     if (jit_gemm_device_get_info(run->context, &info) != JIT_GEMM_OK) {
         return bench_fail(error, "device: %s", jit_gemm_last_error());
     }
-    if (gemm_sets_create(run->context, &problem, epilogue, input_bytes * SETS,
-                         (size_t)info.memory_bytes, 1, &run->sets, error) != 0 ||
+    const struct gemm_sets_request request = {.problem = &problem,
+                                              .epilogue = epilogue,
+                                              .gemm = run->gemm,
+                                              .rotate_bytes = input_bytes * SETS,
+                                              .memory_bytes = (size_t)info.memory_bytes,
+                                              .seed = 1};
+    if (gemm_sets_create(run->context, &request, &run->sets, error) != 0 ||
         gemm_sets_give_workspace(run->sets, run->gemm, error) != 0) {
         return -1;
     }

@@ -264,9 +264,13 @@ static int prepare_kernels(struct match *match, const jit_gemm_problem *problem,
 {
     struct gemm_bench *bench = match->bench;
     describe_kernel(match, problem, gemms[0]);
-    if (gemm_sets_create(bench->context, problem, match->epilogue, 2 * bench->l2_bytes,
-                         bench->memory_bytes, bench->options.seed, &match->sets,
-                         match->error) != 0) {
+    const struct gemm_sets_request request = {.problem = problem,
+                                              .epilogue = match->epilogue,
+                                              .gemm = gemms[0],
+                                              .rotate_bytes = 2 * bench->l2_bytes,
+                                              .memory_bytes = bench->memory_bytes,
+                                              .seed = bench->options.seed};
+    if (gemm_sets_create(bench->context, &request, &match->sets, match->error) != 0) {
         return -1;
     }
     for (size_t i = 0; i < count; i++) {

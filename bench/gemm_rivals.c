@@ -211,6 +211,14 @@ static void add_gelu_bias(struct match *match)
     add_note(contender->entry, "gelu by tanh, ours by erf");
 }
 
+/* Why there is no rival at all; NULL: there may be one. */
+static const char *find_obstacle(const struct gemm_shape *shape)
+{
+    return shape->is_gated ? "cuBLASLt and the second kernel have no pairs of columns, "
+                             "which a gated epilogue takes"
+                           : NULL;
+}
+
 /* cuBLASLt's product, then perhaps the epilogue as a kernel of its own. */
 void gemm_match_add_rivals(struct match *match)
 {
@@ -219,7 +227,13 @@ void gemm_match_add_rivals(struct match *match)
     const char *default_name =
         fused ? "cublaslt default + elementwise" : "cublaslt default";
     const char *best_name = fused ? "cublaslt best + elementwise" : "cublaslt best";
+    const char *obstacle = find_obstacle(&match->sets->shape);
     char why[BENCH_ERROR_SIZE];
+    if (obstacle != NULL) {
+        add_absent(match, default_name, obstacle);
+        add_absent(match, best_name, obstacle);
+        return;
+    }
     if (rival_scales_create(match->sets, &match->rival_scales, why) != 0) {
         add_absent(match, default_name, why);
         add_absent(match, best_name, why);

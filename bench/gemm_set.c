@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "verify/elements.h"
 #include "verify/quantise.h"
 
 /* Elements of the random block that fills every matrix, from another place each time. Odd,
@@ -56,7 +55,8 @@ static int64_t promised_ld(int64_t elements, jit_gemm_dtype type, uint32_t promi
                : ld;
 }
 
-void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape)
+void gemm_shape_read(const jit_gemm_problem *problem, bool is_gated,
+                     struct gemm_shape *ret_shape)
 {
     struct gemm_shape s = {
         .m = problem->m.size,
@@ -75,7 +75,9 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
         .b_scale = problem->b.scale,
         .d_scale = problem->d.scale,
         .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
+        .is_gated = is_gated,
     };
+    s.d_columns = is_gated ? s.n / 2 : s.n;
     const uint32_t input_alignment =
         lesser_alignment(problem->a.alignment, problem->b.alignment);
     const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
@@ -84,7 +86,7 @@ void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_sha
     s.ldb = promised_ld(b_k_major ? s.k : s.n, s.b_type, input_alignment);
     s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? promised_ld(s.n, s.c_type, s.output_alignment)
                                             : 0;
-    s.ldd = promised_ld(s.n, s.d_type, s.output_alignment);
+    s.ldd = promised_ld(s.d_columns, s.d_type, s.output_alignment);
     s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
     s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
     s.c_batch_stride = s.ldc * s.m;
@@ -114,42 +116,69 @@ static bool reduces(jit_gemm_operand_role role)
     return role != JIT_GEMM_OPERAND_INPUT && role != JIT_GEMM_OPERAND_OUTPUT;
 }
 
+static int64_t divide_up(int64_t elements, int64_t block)
+{
+    return (elements + block - 1) / block;
+}
+
+/* Inputs other than matrices are shared by all of a batch, results are not. */
+static struct element_view view_operand(const struct gemm_shape *shape,
+                                        const jit_gemm_operand *operand)
+{
+    const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
+    struct element_view view = {.dtype = operand->dtype,
+                                .batch = is_input ? 1 : shape->batch,
+                                .rows = 1,
+                                .columns = 1};
+    switch (operand->kind) {
+    case JIT_GEMM_OPERAND_SCALAR:
+        break;
+    case JIT_GEMM_OPERAND_ROW_VECTOR:
+        view.columns = shape->d_columns;
+        break;
+    case JIT_GEMM_OPERAND_PAIR_VECTOR:
+        view.columns = shape->n;
+        break;
+    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
+        view.columns = shape->m;
+        break;
+    case JIT_GEMM_OPERAND_BLOCK_1X128:
+        view.rows = shape->m;
+        view.columns = divide_up(shape->d_columns, 128);
+        break;
+    case JIT_GEMM_OPERAND_BLOCK_1X32:
+        view.rows = shape->m;
+        view.columns = divide_up(shape->d_columns, 32);
+        break;
+    case JIT_GEMM_OPERAND_BLOCK_1X16:
+        view.rows = shape->m;
+        view.columns = divide_up(shape->d_columns, 16);
+        break;
+    case JIT_GEMM_OPERAND_MATRIX:
+        view.batch = shape->batch;
+        view.rows = shape->m;
+        view.columns = shape->d_columns;
+        break;
+    }
+    view.ld = operand->kind == JIT_GEMM_OPERAND_MATRIX
+                  ? promised_ld(view.columns, view.dtype, shape->output_alignment)
+                  : view.columns;
+    view.batch_stride = view.ld * view.rows;
+    return view;
+}
+
 /* Vectors have 64 bytes to spare, so that vector loads past their end stay inside. */
 static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand *operand,
                           size_t *used, struct gemm_operand_place *ret_place)
 {
     struct gemm_operand_place place = {
-        .kind = operand->kind, .dtype = operand->dtype, .role = operand->role};
-    /* Inputs are shared by all of a batch, results are not. */
-    const size_t batch = reduces(operand->role) ? (size_t)shape->batch : 1;
-    const size_t element = batch * element_size(operand->dtype);
-    switch (operand->kind) {
-    case JIT_GEMM_OPERAND_SCALAR:
-        if (reduces(operand->role)) {
-            place.bytes = element;
-        } else {
-            place.value = 0.75F;
-        }
-        break;
-    case JIT_GEMM_OPERAND_ROW_VECTOR:
-        place.bytes = (size_t)shape->n * element + 64;
-        break;
-    case JIT_GEMM_OPERAND_PAIR_VECTOR:
-        place.bytes = 2 * (size_t)shape->n * element + 64;
-        break;
-    case JIT_GEMM_OPERAND_COLUMN_VECTOR:
-        place.bytes = (size_t)shape->m * element + 64;
-        break;
-    case JIT_GEMM_OPERAND_BLOCK_1X128:
-    case JIT_GEMM_OPERAND_BLOCK_1X32:
-    case JIT_GEMM_OPERAND_BLOCK_1X16: /* more than there are */
-        place.bytes = (size_t)shape->m * ((size_t)shape->n / 16 + 1) * element;
-        break;
-    case JIT_GEMM_OPERAND_MATRIX:
-        place.ld = promised_ld(shape->n, operand->dtype, shape->output_alignment);
-        place.batch_stride = place.ld * shape->m;
-        place.bytes = matrix_bytes(place.batch_stride, shape->batch, operand->dtype);
-        break;
+        .kind = operand->kind, .role = operand->role, .view = view_operand(shape, operand)};
+    const size_t spare = operand->kind == JIT_GEMM_OPERAND_MATRIX ? 0 : 64;
+    if (operand->kind == JIT_GEMM_OPERAND_SCALAR &&
+        operand->role == JIT_GEMM_OPERAND_INPUT) {
+        place.value = 0.75F;
+    } else {
+        place.bytes = element_view_bytes(&place.view) + spare;
     }
     place.offset = reserve(used, place.bytes);
     *ret_place = place;
@@ -173,7 +202,7 @@ static void place_d_scales(const struct gemm_shape *shape, size_t *used,
 {
     if (shape->d_scale.kind == JIT_GEMM_SCALE_BLOCK) {
         const struct element_view view =
-            quantise_scale_view(&shape->d_scale, shape->batch, shape->m, shape->n);
+            quantise_scale_view(&shape->d_scale, shape->batch, shape->m, shape->d_columns);
         ret_place->bytes = element_view_bytes(&view);
         ret_place->batch_stride = view.batch_stride;
     }
@@ -226,9 +255,9 @@ static jit_gemm_arg operand_argument(const struct gemm_sets *sets, size_t set,
     }
     const bool is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
     return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
-                          .ld = place->ld,
-                          .batch_stride =
-                              is_matrix ? place->batch_stride : JIT_GEMM_STRIDE_BROADCAST};
+                          .ld = is_matrix ? place->view.ld : 0,
+                          .batch_stride = is_matrix ? place->view.batch_stride
+                                                    : JIT_GEMM_STRIDE_BROADCAST};
 }
 
 static jit_gemm_arg matrix_argument(const struct gemm_sets *sets, size_t set, size_t offset,
@@ -322,7 +351,7 @@ static size_t list_inputs(const struct gemm_sets *sets,
         const struct gemm_operand_place *place = &sets->operands[i];
         if (place->role == JIT_GEMM_OPERAND_INPUT && place->bytes > 0) {
             pieces[count++] =
-                (struct input_piece){place->dtype, place->offset, place->bytes};
+                (struct input_piece){place->view.dtype, place->offset, place->bytes};
         }
     }
     return count;
@@ -435,27 +464,30 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
     return 0;
 }
 
-int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
-                     const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
-                     size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
-                     char error[BENCH_ERROR_SIZE])
+int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
+                     struct gemm_sets **ret_sets, char error[BENCH_ERROR_SIZE])
 {
-    if (epilogue != NULL && epilogue->operand_count > JIT_GEMM_MAX_OPERANDS) {
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    if (request->epilogue != NULL &&
+        request->epilogue->operand_count > JIT_GEMM_MAX_OPERANDS) {
         return bench_fail(error, "the epilogue has more than %d operands",
                           JIT_GEMM_MAX_OPERANDS);
     }
-    if (gemm_sets_check(problem, error) != 0) {
+    if (gemm_sets_check(request->problem, error) != 0) {
         return -1;
+    }
+    if (jit_gemm_get_info(request->gemm, &info) != JIT_GEMM_OK) {
+        return bench_fail(error, "%s", jit_gemm_last_error());
     }
     struct gemm_sets *sets = calloc(1, sizeof(*sets));
     if (sets == NULL) {
         return bench_fail(error, "out of memory");
     }
     sets->context = context;
-    gemm_shape_read(problem, &sets->shape);
-    lay_out_set(sets, epilogue);
-    if (allocate_sets(sets, rotate_bytes, memory_bytes, error) != 0 ||
-        fill_inputs(sets, seed, error) != 0) {
+    gemm_shape_read(request->problem, info.is_gated != 0, &sets->shape);
+    lay_out_set(sets, request->epilogue);
+    if (allocate_sets(sets, request->rotate_bytes, request->memory_bytes, error) != 0 ||
+        fill_inputs(sets, request->seed, error) != 0) {
         gemm_sets_destroy(&sets);
         return -1;
     }
@@ -534,7 +566,7 @@ static double load_d_scale(const struct gemm_shape *s, const struct raw_result *
                            int64_t row, int64_t column)
 {
     const int64_t at = row / s->m * raw->scale_batch_stride +
-                       quantise_scale_index(&s->d_scale, s->m, s->n, row % s->m,
+                       quantise_scale_index(&s->d_scale, s->m, s->d_columns, row % s->m,
                                             column / s->d_scale.block_k);
     const double scale = element_load(s->d_scale.dtype, raw->scales, (size_t)at);
     return scale > 0.0 ? scale : (double)NAN;
@@ -547,7 +579,7 @@ static int convert_result(const struct gemm_shape *s, const struct raw_result *r
     bool is_bad = false;
     bool is_nonzero = false;
     for (int64_t row = 0; row < s->m * s->batch; row++) {
-        for (int64_t col = 0; col < s->n; col++) {
+        for (int64_t col = 0; col < s->d_columns; col++) {
             const size_t index = (size_t)(row * s->ldd + col);
             double value = element_load(s->d_type, raw->d, index);
             if (raw->scales != NULL) {

@@ -9,6 +9,7 @@
 #include "bench_util.h"
 #include "gemm_scale.h"
 #include "jit_gemm/device.h"
+#include "verify/elements.h"
 
 /* A problem with its defaults filled in, and how its matrices lie in memory. */
 struct gemm_shape {
@@ -19,15 +20,16 @@ struct gemm_shape {
     int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
     uint32_t output_alignment; /* bytes: of C, D and matrix operands */
     jit_gemm_scale a_scale, b_scale, d_scale;
-    bool sums_fast; /* of 8-bit floats: accumulate=fast */
+    bool sums_fast;    /* of 8-bit floats: accumulate=fast */
+    bool is_gated;     /* two columns of B make one of D */
+    int64_t d_columns; /* of D: n, or half of it */
 };
 
 /* Where one operand of the epilogue lies inside a set. */
 struct gemm_operand_place {
     jit_gemm_operand_kind kind;
-    jit_gemm_dtype dtype;
     jit_gemm_operand_role role;
-    int64_t ld, batch_stride; /* elements; matrices only */
+    struct element_view view; /* of a vector that is read: one for all batches */
     size_t offset, bytes;     /* no bytes: a scalar by value */
     float value;
 };
@@ -57,21 +59,29 @@ struct gemm_sets {
     jit_gemm_args *args;        /* one per set */
 };
 
+/* What is to be measured, and how much memory it takes. */
+struct gemm_sets_request {
+    const jit_gemm_problem *problem;
+    const jit_gemm_epilogue *epilogue; /* may be NULL */
+    const jit_gemm *gemm;              /* a kernel of the problem */
+    size_t rotate_bytes;               /* the inputs of all sets exceed it */
+    size_t memory_bytes;               /* of the device */
+    uint64_t seed;
+};
+
 /* Fills in the defaults of a problem and chooses leading dimensions. */
-void gemm_shape_read(const jit_gemm_problem *problem, struct gemm_shape *ret_shape);
+void gemm_shape_read(const jit_gemm_problem *problem, bool is_gated,
+                     struct gemm_shape *ret_shape);
 
 /* Fails for a problem that is not measured; gemm_sets_create does so too. */
 int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
 
 /*
  * Allocates and fills the sets: at least two, and enough that their inputs together exceed
- * `rotate_bytes`. `epilogue` may be NULL. Inputs are uniform in [-1, 1], scales
- * as gemm_scales_fill has them.
+ * `rotate_bytes`. Inputs are uniform in [-1, 1], scales as gemm_scales_fill has them.
  */
-int gemm_sets_create(jit_gemm_context *context, const jit_gemm_problem *problem,
-                     const jit_gemm_epilogue *epilogue, size_t rotate_bytes,
-                     size_t memory_bytes, uint64_t seed, struct gemm_sets **ret_sets,
-                     char error[BENCH_ERROR_SIZE]);
+int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
+                     struct gemm_sets **ret_sets, char error[BENCH_ERROR_SIZE]);
 
 /* Gives all sets the workspace that the kernel needs, if any. Of several kernels, which run
  * one after the other, the largest stays. */
@@ -84,9 +94,10 @@ int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
                      char error[BENCH_ERROR_SIZE]);
 
 /*
- * Reads D of a set as m * n * batch floats into `ret_values`, times its scales if it has
- * any. Fails if an element is NaN, infinite or poison, if a scale is not positive, or if
- * all elements are zero: then a kernel did not compute what it should.
+ * Reads D of a set as m * d_columns * batch floats into `ret_values`, as they lie in
+ * memory, times its scales if it has any. Fails if an element is NaN, infinite or poison,
+ * if a scale is not positive, or if all elements are zero: then a kernel did not compute
+ * what it should.
  */
 int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
                      float *ret_values, char error[BENCH_ERROR_SIZE]);

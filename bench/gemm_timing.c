@@ -135,7 +135,7 @@ static int read_result(struct match *match, const struct contender *contender,
 int gemm_match_compare(struct match *match)
 {
     const struct gemm_shape *shape = &match->sets->shape;
-    const size_t count = (size_t)(shape->m * shape->n * shape->batch);
+    const size_t count = (size_t)(shape->m * shape->d_columns * shape->batch);
     float *reference = malloc(count * sizeof(*reference));
     float *values = malloc(count * sizeof(*values));
     int status = reference == NULL || values == NULL

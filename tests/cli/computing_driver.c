@@ -2,8 +2,8 @@
 /*
  * The fake driver, whose launches compute a plain product on the host instead of nothing,
  * so that `run --verify` can pass, and fail, without a GPU. Both inputs K-major, no
- * epilogue; C, where there is one, in f32. With alpha 0 neither A nor B is read, so that a
- * caller's own sums in C are seen to be what is taken.
+ * epilogue but what COMPUTING_PAIR names; C, where there is one, in f32. With alpha 0
+ * neither A nor B is read, so that a caller's own sums in C are seen to be what is taken.
  *
  * COMPUTING_DRIVER names the types and what goes wrong in the structured kernel, for
  * instance "bf16 f32 none": type of A and B, type of D, and one of none, element (one is
@@ -17,6 +17,8 @@
  *
  * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
  * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
+ *
+ * COMPUTING_PAIR, halves or interleaved, is the epilogue `d = acc0 * acc1;`.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -50,6 +52,7 @@ struct plan {
     char a[8], d[8], fault[16];
     jit_gemm_dtype a_type, d_type;
     struct blocks a_blocks, b_blocks;
+    bool is_gated, has_halves;
 };
 
 static void read_scales(struct plan *plan)
@@ -63,6 +66,14 @@ static void read_scales(struct plan *plan)
         plan->a_blocks = a;
         plan->b_blocks = b;
     }
+}
+
+static void read_pair(struct plan *plan)
+{
+    const char *text = getenv("COMPUTING_PAIR");
+
+    plan->is_gated = text != NULL;
+    plan->has_halves = text != NULL && strcmp(text, "halves") == 0;
 }
 
 static bool read_plan(struct plan *plan)
@@ -89,28 +100,56 @@ static double load_scale(const struct jg_matrix_param *param, const struct block
     return (double)scales[batch * param->batch_stride + at];
 }
 
-static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
-                          jit_gemm_dtype d_type, int64_t batch)
+static double multiply(const struct jg_kernel_params *params, const struct plan *plan,
+                       int64_t batch, int64_t row, int64_t column)
 {
     const void *a = (const void *)(uintptr_t)params->a.pointer;
     const void *b = (const void *)(uintptr_t)params->b.pointer;
+    int64_t a_at = batch * params->a.batch_stride + row * params->a.ld;
+    int64_t b_at = batch * params->b.batch_stride + column * params->b.ld;
+    double sum = 0;
+
+    for (int64_t k = 0; params->alpha.value != 0 && k < params->k; k++) {
+        sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
+               element_load(plan->a_type, b, (size_t)(b_at + k)) *
+               load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
+               load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
+    }
+    return sum * (double)params->alpha.value;
+}
+
+static int64_t count_columns(const struct jg_kernel_params *params, const struct plan *plan)
+{
+    return plan->is_gated ? params->n / 2 : params->n;
+}
+
+/* Of D, without C. */
+static double compute_element(const struct jg_kernel_params *params,
+                              const struct plan *plan, int64_t batch, int64_t row,
+                              int64_t column)
+{
+    if (!plan->is_gated) {
+        return multiply(params, plan, batch, row, column);
+    }
+    const int64_t first = plan->has_halves ? column : 2 * column;
+    const int64_t step = plan->has_halves ? params->n / 2 : 1;
+
+    return multiply(params, plan, batch, row, first) *
+           multiply(params, plan, batch, row, first + step);
+}
+
+static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
+                          jit_gemm_dtype d_type, int64_t batch)
+{
     const float *c = (const float *)(uintptr_t)params->c.pointer;
     void *d = (void *)(uintptr_t)params->d.pointer;
+    const int64_t columns = count_columns(params, plan);
 
     for (int64_t row = 0; row < params->m; row++) {
-        for (int64_t column = 0; column < params->n; column++) {
-            int64_t a_at = batch * params->a.batch_stride + row * params->a.ld;
-            int64_t b_at = batch * params->b.batch_stride + column * params->b.ld;
+        for (int64_t column = 0; column < columns; column++) {
             int64_t d_at = batch * params->d.batch_stride + row * params->d.ld + column;
-            double sum = 0;
+            double sum = compute_element(params, plan, batch, row, column);
 
-            for (int64_t k = 0; params->alpha.value != 0 && k < params->k; k++) {
-                sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
-                       element_load(plan->a_type, b, (size_t)(b_at + k)) *
-                       load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
-                       load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
-            }
-            sum *= (double)params->alpha.value;
             if (params->c.pointer) {
                 int64_t c_at = batch * params->c.batch_stride + row * params->c.ld + column;
 
@@ -126,7 +165,8 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
 {
     unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
-    size_t last = ((size_t)params->m - 1) * (size_t)params->d.ld + params->n - 1;
+    size_t columns = (size_t)count_columns(params, plan);
+    size_t last = ((size_t)params->m - 1) * (size_t)params->d.ld + columns - 1;
 
     if (strcmp(plan->fault, "element") == 0 ||
         (is_large && strcmp(plan->fault, "large") == 0)) {
@@ -134,7 +174,7 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
     } else if (strcmp(plan->fault, "unwritten") == 0) {
         memset(d + last * size, element_poison_byte(plan->d_type), size);
     } else if (strcmp(plan->fault, "stray") == 0) {
-        memset(d + params->n * size, 0, size);
+        memset(d + columns * size, 0, size);
     } else if (strcmp(plan->fault, "before") == 0) {
         d[-1] = 0;
     } else if (strcmp(plan->fault, "after") == 0) {
@@ -173,6 +213,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
 #endif
     atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
+    read_pair(&plan);
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);

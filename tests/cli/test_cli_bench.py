@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Drives `jit-gemm bench --against cublaslt` with scales. Prints TAP.
+"""Drives `jit-gemm bench --against cublaslt` with scales, and with what cuBLASLt lacks. Prints TAP.
 
 Usage: test_cli_bench.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER COMPUTING_CUBLASLT
 
 Both compute on the host, and each reads scales where it has them: the two agree only if bench
 gives the same values to both.
 """
+import json
 import re
 import sys
 
@@ -15,15 +16,16 @@ from cli_harness import Folder, expect, expect_exit, named_tests, need_compiler,
 DRIVER, CUBLASLT = sys.argv[3:5]
 VECTOR = "1 1000000 column"
 TENSOR = "1000000 1000000 column"
+L2_BYTES = 60 << 20  # the fake driver's
 
 
-def bench(folder, scales, *words):
-    types = f"{words[1]} {'bf16' if 'd=bf16' in words else words[1]} none"
+def bench(folder, scales, *words, fault="none", **more):
+    types = f"{words[1]} {'bf16' if 'd=bf16' in words else words[1]} {fault}"
     # The fake driver multiplies A by B, as the library asks it to: not B by A.
     return tool("bench", *words, "--config", "swap_ab=0", "--rounds", "1", "--against", "cublaslt", "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
-                           "JIT_GEMM_DRIVER": DRIVER})
+                           "JIT_GEMM_DRIVER": DRIVER, **more})
 
 
 def test_both_compute_the_same_product_with_scales():
@@ -57,6 +59,45 @@ def test_what_cublaslt_has_no_mode_for_is_absent():
             done = bench(folder, "0 0 row 0 0 row", "16x16x64", *words)
             expect_exit(done, 0)
             expect(len(re.findall(rf"absent: cuBLASLt .*{message}", done.stdout)) == 2, message, done)
+
+
+def gated(folder, pair, sizes, *words, fault="none"):
+    return bench(folder, "0 0 row 0 0 row", sizes, "bf16", f"pair={pair}", "--epilogue", "d = acc0 * acc1;", *words,
+                 fault=fault, COMPUTING_PAIR=pair)
+
+
+def test_pairs_of_columns_are_timed_alone():
+    need_compiler()
+    with Folder() as folder:
+        for pair in ("interleaved", "halves"):
+            done = gated(folder, pair, "16x48x64", "--json")
+            expect_exit(done, 0)
+            result = json.loads(done.stdout)
+            first, *rivals = result["entries"]
+            expect(not first["absent"] and first["median_us"] > 0, "its own time", done)
+            expect(len(rivals) == 2 and all(one["absent"] and "no pairs of columns" in one["note"] for one in rivals),
+                   "no rival", done)
+            # Work is counted by columns of B.
+            expect(result["flops"] == 2 * 16 * 48 * 64, "flops", done)
+
+
+def test_operands_beside_pairs_are_as_large_as_they_should_be():
+    need_compiler()
+    operands = ("--operand", "r:matrix:bf16", "--operand", "v:row_vector:f32", "--operand", "p:pair_vector:f32")
+    with Folder() as folder:
+        done = bench(folder, "0 0 row 0 0 row", "16x48x64", "bf16", "batch=2", "--epilogue",
+                     "d = (acc0 + p0) * (acc1 + p1) + r + v;", *operands, "--json", COMPUTING_PAIR="interleaved")
+        expect_exit(done, 0)
+        # Vectors have 64 bytes to spare.
+        set_bytes = 2 * 2 * (16 * 64 + 48 * 64 + 16 * 24) + 4 * (24 + 48) + 2 * 64
+        expect(json.loads(done.stdout)["sets"] == 2 * L2_BYTES // set_bytes + 1, f"sets of {set_bytes} bytes", done)
+
+
+def test_a_column_of_pairs_that_is_not_written_is_found():
+    need_compiler()
+    with Folder() as folder:
+        done = gated(folder, "halves", "16x48x64", fault="unwritten")
+        expect(done.returncode == 1 and "not written" in done.stderr, "the last element", done)
 
 
 if __name__ == "__main__":
