@@ -316,7 +316,11 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
     if (jit_gemm_create(run->context, &problem, &run->gemm) != JIT_GEMM_OK) {
         return bench_fail(error, "create: %s", jit_gemm_last_error());
     }
-    gemm_shape_read(&problem, false, &shape); /* of A and B, gated or not */
+    jit_gemm_info kernel = {.struct_size = sizeof(kernel)};
+    if (jit_gemm_get_info(run->gemm, &kernel) != JIT_GEMM_OK) {
+        return bench_fail(error, "%s", jit_gemm_last_error());
+    }
+    gemm_shape_read(&problem, &kernel, &shape);
     const size_t input_bytes =
         (size_t)(shape.a_batch_stride + shape.b_batch_stride) * (size_t)shape.batch * 2;
     jit_gemm_device_info info = {.struct_size = sizeof(info)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,18 +9,32 @@
 #define QUICK_MS     8.0 /* one timing while choosing an algorithm */
 #define QUICK_PASSES 3
 
-/* Rounding of D, of an intermediate D, and the order of the sums. */
-static double choose_tolerance(jit_gemm_dtype d_type, bool has_second_kernel)
+/* Rounding to the type, and the order of the sums. */
+static double tolerance_of(jit_gemm_dtype type)
 {
-    double tolerance = 1e-3;
-    if (d_type == JIT_GEMM_DTYPE_BF16) {
-        tolerance = 1.0 / 128.0;
-    } else if (d_type == JIT_GEMM_DTYPE_F16) {
-        tolerance = 1.0 / 1024.0;
-    } else if (d_type == JIT_GEMM_DTYPE_E4M3) {
-        tolerance = 1.0 / 8.0;
-    } else if (d_type == JIT_GEMM_DTYPE_E5M2) {
-        tolerance = 1.0 / 4.0;
+    switch (type) {
+    case JIT_GEMM_DTYPE_BF16:
+        return 1.0 / 128.0;
+    case JIT_GEMM_DTYPE_F16:
+        return 1.0 / 1024.0;
+    case JIT_GEMM_DTYPE_E4M3:
+        return 1.0 / 8.0;
+    case JIT_GEMM_DTYPE_E5M2:
+        return 1.0 / 4.0;
+    default:
+        return 1e-3;
+    }
+}
+
+/* Of the coarsest result, and where a second kernel reads it, of an intermediate D. */
+static double choose_tolerance(const struct gemm_sets *sets, bool has_second_kernel)
+{
+    double tolerance = tolerance_of(sets->shape.d_type);
+    for (uint32_t i = 0; i < sets->operand_count; i++) {
+        const struct gemm_operand_place *place = &sets->operands[i];
+        if (place->role != JIT_GEMM_OPERAND_INPUT) {
+            tolerance = fmax(tolerance, tolerance_of(place->view.dtype));
+        }
     }
     return has_second_kernel ? 2.0 * tolerance : tolerance;
 }
@@ -57,7 +72,7 @@ struct contender *gemm_match_add(struct match *match, const char *name,
     contender->plan = plan;
     contender->after = after;
     contender->after_operands = after_operands;
-    contender->tolerance = choose_tolerance(match->sets->shape.d_type, after != NULL);
+    contender->tolerance = choose_tolerance(match->sets, after != NULL);
     if (plan != NULL) {
         add_note(contender->entry, match->rival_scales->note);
     }

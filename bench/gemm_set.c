@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "verify/quantise.h"
 
@@ -55,7 +56,7 @@ static int64_t promised_ld(int64_t elements, jit_gemm_dtype type, uint32_t promi
                : ld;
 }
 
-void gemm_shape_read(const jit_gemm_problem *problem, bool is_gated,
+void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kernel,
                      struct gemm_shape *ret_shape)
 {
     struct gemm_shape s = {
@@ -75,9 +76,10 @@ void gemm_shape_read(const jit_gemm_problem *problem, bool is_gated,
         .b_scale = problem->b.scale,
         .d_scale = problem->d.scale,
         .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
-        .is_gated = is_gated,
+        .is_gated = kernel->is_gated != 0,
+        .is_reference = strstr(kernel->config, "kernel=reference") != NULL,
     };
-    s.d_columns = is_gated ? s.n / 2 : s.n;
+    s.d_columns = s.is_gated ? s.n / 2 : s.n;
     const uint32_t input_alignment =
         lesser_alignment(problem->a.alignment, problem->b.alignment);
     const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
@@ -130,7 +132,12 @@ static struct element_view view_operand(const struct gemm_shape *shape,
                                 .batch = is_input ? 1 : shape->batch,
                                 .rows = 1,
                                 .columns = 1};
-    switch (operand->kind) {
+    jit_gemm_operand_kind kind = operand->kind;
+    if (shape->is_reference && reduces(operand->role)) {
+        kind = JIT_GEMM_OPERAND_MATRIX; /* of what was assigned for each element */
+        view.dtype = JIT_GEMM_DTYPE_F32;
+    }
+    switch (kind) {
     case JIT_GEMM_OPERAND_SCALAR:
         break;
     case JIT_GEMM_OPERAND_ROW_VECTOR:
@@ -160,7 +167,7 @@ static struct element_view view_operand(const struct gemm_shape *shape,
         view.columns = shape->d_columns;
         break;
     }
-    view.ld = operand->kind == JIT_GEMM_OPERAND_MATRIX
+    view.ld = kind == JIT_GEMM_OPERAND_MATRIX
                   ? promised_ld(view.columns, view.dtype, shape->output_alignment)
                   : view.columns;
     view.batch_stride = view.ld * view.rows;
@@ -171,8 +178,10 @@ static struct element_view view_operand(const struct gemm_shape *shape,
 static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand *operand,
                           size_t *used, struct gemm_operand_place *ret_place)
 {
-    struct gemm_operand_place place = {
-        .kind = operand->kind, .role = operand->role, .view = view_operand(shape, operand)};
+    struct gemm_operand_place place = {.name = operand->name,
+                                       .kind = operand->kind,
+                                       .role = operand->role,
+                                       .view = view_operand(shape, operand)};
     const size_t spare = operand->kind == JIT_GEMM_OPERAND_MATRIX ? 0 : 64;
     if (operand->kind == JIT_GEMM_OPERAND_SCALAR &&
         operand->role == JIT_GEMM_OPERAND_INPUT) {
@@ -248,7 +257,8 @@ static jit_gemm_arg operand_argument(const struct gemm_sets *sets, size_t set,
                                      const struct gemm_operand_place *place)
 {
     if (reduces(place->role)) {
-        return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset)};
+        return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
+                              .ld = sets->shape.is_reference ? place->view.ld : 0};
     }
     if (place->kind == JIT_GEMM_OPERAND_SCALAR) {
         return (jit_gemm_arg){.value = place->value};
@@ -484,7 +494,7 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
         return bench_fail(error, "out of memory");
     }
     sets->context = context;
-    gemm_shape_read(request->problem, info.is_gated != 0, &sets->shape);
+    gemm_shape_read(request->problem, &info, &sets->shape);
     lay_out_set(sets, request->epilogue);
     if (allocate_sets(sets, request->rotate_bytes, request->memory_bytes, error) != 0 ||
         fill_inputs(sets, request->seed, error) != 0) {
@@ -524,18 +534,58 @@ int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
     return 0;
 }
 
-int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
+static bool is_written(const struct gemm_operand_place *place)
 {
-    if (jit_gemm_device_fill(sets->context, address_of(sets, set, sets->d_offset),
-                             element_poison_byte(sets->shape.d_type),
-                             sets->d_bytes) != JIT_GEMM_OK ||
-        (sets->d_scale.bytes > 0 &&
-         jit_gemm_device_fill(sets->context, sets->args[set].d_scale.pointer,
-                              element_poison_byte(sets->shape.d_scale.dtype),
-                              sets->d_scale.bytes) != JIT_GEMM_OK)) {
+    return place->role != JIT_GEMM_OPERAND_INPUT;
+}
+
+static size_t count_elements(const struct element_view *view)
+{
+    return (size_t)(view->batch * view->rows * view->columns);
+}
+
+void gemm_sets_list_results(const struct gemm_sets *sets, struct gemm_results *ret_results)
+{
+    const struct gemm_shape *s = &sets->shape;
+    struct gemm_results results = {0};
+    results.sizes[results.count++] = (size_t)(s->m * s->d_columns * s->batch);
+    for (uint32_t i = 0; i < sets->operand_count; i++) {
+        if (is_written(&sets->operands[i])) {
+            results.sizes[results.count++] = count_elements(&sets->operands[i].view);
+        }
+    }
+    for (size_t i = 0; i < results.count; i++) {
+        results.total += results.sizes[i];
+    }
+    *ret_results = results;
+}
+
+static int poison(const struct gemm_sets *sets, uint64_t address, jit_gemm_dtype type,
+                  size_t bytes, char error[BENCH_ERROR_SIZE])
+{
+    if (bytes > 0 && jit_gemm_device_fill(sets->context, address, element_poison_byte(type),
+                                          bytes) != JIT_GEMM_OK) {
         return bench_fail(error, "fill: %s", jit_gemm_last_error());
     }
     return 0;
+}
+
+int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
+{
+    const jit_gemm_args *args = &sets->args[set];
+    int status = poison(sets, args->d.pointer, sets->shape.d_type, sets->d_bytes, error);
+    if (status == 0) {
+        status = poison(sets, args->d_scale.pointer, sets->shape.d_scale.dtype,
+                        sets->d_scale.bytes, error);
+    }
+    for (uint32_t i = 0; i < sets->operand_count && status == 0; i++) {
+        const struct gemm_operand_place *place = &sets->operands[i];
+        if (is_written(place)) {
+            status = poison(sets, address_of(sets, set, place->offset), place->view.dtype,
+                            place->bytes, error);
+        }
+    }
+    return status;
 }
 
 /* Memory of a set on the host; NULL with an error. */
@@ -599,8 +649,8 @@ static int convert_result(const struct gemm_shape *s, const struct raw_result *r
     return 0;
 }
 
-int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
-                     float *ret_values, char error[BENCH_ERROR_SIZE])
+static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
+                  float *ret_values, char error[BENCH_ERROR_SIZE])
 {
     const jit_gemm_args *args = &sets->args[set];
     struct raw_result raw = {.d =
@@ -616,6 +666,49 @@ int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
     }
     free(raw.d);
     free(raw.scales);
+    return status;
+}
+
+static int read_operand(const struct gemm_sets *sets, size_t set,
+                        const struct gemm_operand_place *place, const char *who,
+                        float *ret_values, char error[BENCH_ERROR_SIZE])
+{
+    const struct element_view *view = &place->view;
+    const uint64_t address = address_of(sets, set, place->offset);
+    void *raw = download(sets, address, place->bytes, who, error);
+    bool is_bad = false;
+    if (raw == NULL) {
+        return -1;
+    }
+    for (int64_t at = 0; at < (int64_t)count_elements(view); at++) {
+        const int64_t row = at / view->columns;
+        const size_t index = (size_t)(row / view->rows * view->batch_stride +
+                                      row % view->rows * view->ld + at % view->columns);
+        ret_values[at] = (float)element_load(view->dtype, raw, index);
+        is_bad = is_bad || element_is_poison(view->dtype, raw, index);
+    }
+    free(raw);
+    return is_bad ? bench_fail(error,
+                               "%s: operand %s has elements that are not written: wrong "
+                               "result, nothing is timed",
+                               who, place->name)
+                  : 0;
+}
+
+int gemm_sets_read_results(const struct gemm_sets *sets, size_t set, const char *who,
+                           float *ret_values, char error[BENCH_ERROR_SIZE])
+{
+    struct gemm_results results;
+    gemm_sets_list_results(sets, &results);
+    int status = read_d(sets, set, who, ret_values, error);
+    float *next = ret_values + results.sizes[0];
+    for (uint32_t i = 0; i < sets->operand_count && status == 0; i++) {
+        const struct gemm_operand_place *place = &sets->operands[i];
+        if (is_written(place)) {
+            status = read_operand(sets, set, place, who, next, error);
+            next += count_elements(&place->view);
+        }
+    }
     return status;
 }
 

@@ -22,11 +22,13 @@ struct gemm_shape {
     jit_gemm_scale a_scale, b_scale, d_scale;
     bool sums_fast;    /* of 8-bit floats: accumulate=fast */
     bool is_gated;     /* two columns of B make one of D */
+    bool is_reference; /* the kernel does not reduce */
     int64_t d_columns; /* of D: n, or half of it */
 };
 
 /* Where one operand of the epilogue lies inside a set. */
 struct gemm_operand_place {
+    const char *name; /* the epilogue's */
     jit_gemm_operand_kind kind;
     jit_gemm_operand_role role;
     struct element_view view; /* of a vector that is read: one for all batches */
@@ -69,8 +71,9 @@ struct gemm_sets_request {
     uint64_t seed;
 };
 
-/* Fills in the defaults of a problem and chooses leading dimensions. */
-void gemm_shape_read(const jit_gemm_problem *problem, bool is_gated,
+/* Fills in the defaults of a problem, and what a kernel of it says, and chooses leading
+ * dimensions. */
+void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kernel,
                      struct gemm_shape *ret_shape);
 
 /* Fails for a problem that is not measured; gemm_sets_create does so too. */
@@ -88,19 +91,26 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
 int gemm_sets_give_workspace(struct gemm_sets *sets, const jit_gemm *gemm,
                              char error[BENCH_ERROR_SIZE]);
 
-/* Fills D of a set, and its scales, with poison (verify/elements.h): an unwritten element
- * shows. */
+/* What a launch writes: D, then each operand that it writes; elements, padding left out. */
+struct gemm_results {
+    size_t count, total;
+    size_t sizes[JIT_GEMM_MAX_OPERANDS + 1];
+};
+void gemm_sets_list_results(const struct gemm_sets *sets, struct gemm_results *ret_results);
+
+/* Fills what a launch writes, scales of D too, with poison (verify/elements.h): an
+ * unwritten element shows. */
 int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
                      char error[BENCH_ERROR_SIZE]);
 
 /*
- * Reads D of a set as m * d_columns * batch floats into `ret_values`, as they lie in
- * memory, times its scales if it has any. Fails if an element is NaN, infinite or poison,
- * if a scale is not positive, or if all elements are zero: then a kernel did not compute
- * what it should.
+ * Reads the results of a set into `ret_values`, one behind the other, each as it lies in
+ * memory, D times its scales if it has any. Fails if an element is poison, or, of D, NaN or
+ * infinite, if a scale is not positive, or if all of D is zero: then a kernel did not
+ * compute what it should.
  */
-int gemm_sets_read_d(const struct gemm_sets *sets, size_t set, const char *who,
-                     float *ret_values, char error[BENCH_ERROR_SIZE]);
+int gemm_sets_read_results(const struct gemm_sets *sets, size_t set, const char *who,
+                           float *ret_values, char error[BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */
 void gemm_sets_destroy(struct gemm_sets **sets);

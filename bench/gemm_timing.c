@@ -107,17 +107,35 @@ int gemm_match_fit(struct match *match, const struct contender *contender, doubl
     return 0;
 }
 
-static double measure_difference(const float *reference, const float *values, size_t count)
+/* Largest distance over the largest value. */
+static double compare_values(const float *reference, const float *values, size_t count)
 {
     double scale = 0.0;
     double worst = 0.0;
     for (size_t i = 0; i < count; i++) {
-        const double distance = fabs((double)values[i] - (double)reference[i]);
-        const double size = fabs((double)reference[i]);
-        scale = size > scale ? size : scale;
-        worst = distance > worst ? distance : worst;
+        const double wanted = (double)reference[i];
+        const double value = (double)values[i];
+        if (isfinite(wanted) && isfinite(value)) {
+            scale = fmax(scale, fabs(wanted));
+            worst = fmax(worst, fabs(value - wanted));
+        } else if (wanted != value && !(isnan(wanted) && isnan(value))) {
+            return INFINITY;
+        }
     }
-    return worst / scale;
+    return worst > 0.0 ? worst / scale : 0.0;
+}
+
+/* The worst of all results. */
+static double measure_difference(const struct gemm_results *results, const float *reference,
+                                 const float *values)
+{
+    double worst = 0.0;
+    size_t at = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        worst = fmax(worst, compare_values(reference + at, values + at, results->sizes[i]));
+        at += results->sizes[i];
+    }
+    return worst;
 }
 
 static int read_result(struct match *match, const struct contender *contender,
@@ -128,16 +146,17 @@ static int read_result(struct match *match, const struct contender *contender,
         gemm_match_synchronize(match) != 0) {
         return -1;
     }
-    return gemm_sets_read_d(match->sets, 0, contender->entry->name, values, match->error);
+    return gemm_sets_read_results(match->sets, 0, contender->entry->name, values,
+                                  match->error);
 }
 
 /* Every contender must compute what jit_gemm computes. */
 int gemm_match_compare(struct match *match)
 {
-    const struct gemm_shape *shape = &match->sets->shape;
-    const size_t count = (size_t)(shape->m * shape->d_columns * shape->batch);
-    float *reference = malloc(count * sizeof(*reference));
-    float *values = malloc(count * sizeof(*values));
+    struct gemm_results results;
+    gemm_sets_list_results(match->sets, &results);
+    float *reference = malloc(results.total * sizeof(*reference));
+    float *values = malloc(results.total * sizeof(*values));
     int status = reference == NULL || values == NULL
                      ? bench_fail(match->error, "out of memory")
                      : read_result(match, &match->contenders[0], reference);
@@ -147,7 +166,7 @@ int gemm_match_compare(struct match *match)
         if (status != 0) {
             break;
         }
-        const double difference = measure_difference(reference, values, count);
+        const double difference = measure_difference(&results, reference, values);
         contender->entry->difference = difference;
         if (!(difference <= contender->tolerance)) {
             status = bench_fail(match->error,

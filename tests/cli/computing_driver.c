@@ -2,7 +2,7 @@
 /*
  * The fake driver, whose launches compute a plain product on the host instead of nothing,
  * so that `run --verify` can pass, and fail, without a GPU. Both inputs K-major, no
- * epilogue but what COMPUTING_PAIR names; C, where there is one, in f32. With alpha 0
+ * epilogue but what other variables name; C, where there is one, in f32. With alpha 0
  * neither A nor B is read, so that a caller's own sums in C are seen to be what is taken.
  *
  * COMPUTING_DRIVER names the types and what goes wrong in the structured kernel, for
@@ -17,6 +17,11 @@
  *
  * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
  * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
+ *
+ * COMPUTING_SUMS, rows or all, is what the first operand has besides: sums of each row or
+ * of all of a batch, in f32. More that goes wrong: unsummed (the last one is left out) and
+ * large_sum (it is wrong, in kernels of more than 100 KiB of shared memory). The reference
+ * kernel has a matrix of what is added up.
  *
  * COMPUTING_PAIR, halves or interleaved, is the epilogue `d = acc0 * acc1;`.
  */
@@ -52,7 +57,7 @@ struct plan {
     char a[8], d[8], fault[16];
     jit_gemm_dtype a_type, d_type;
     struct blocks a_blocks, b_blocks;
-    bool is_gated, has_halves;
+    bool is_gated, has_halves, sums_rows, sums_all;
 };
 
 static void read_scales(struct plan *plan)
@@ -68,10 +73,13 @@ static void read_scales(struct plan *plan)
     }
 }
 
-static void read_pair(struct plan *plan)
+static void read_epilogue(struct plan *plan)
 {
     const char *text = getenv("COMPUTING_PAIR");
+    const char *sums = getenv("COMPUTING_SUMS");
 
+    plan->sums_rows = sums != NULL && strcmp(sums, "rows") == 0;
+    plan->sums_all = sums != NULL && strcmp(sums, "all") == 0;
     plan->is_gated = text != NULL;
     plan->has_halves = text != NULL && strcmp(text, "halves") == 0;
 }
@@ -160,6 +168,41 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
     }
 }
 
+/* Of what the operand has, the address. */
+static float *sum_at(const struct jg_kernel_params *params, const struct plan *plan,
+                     int64_t batch, int64_t row)
+{
+    const struct jg_matrix_param *param = &params->operands[0];
+
+    return (float *)(uintptr_t)param->pointer + batch * param->batch_stride +
+           (plan->sums_rows ? row : 0);
+}
+
+static void add_up(const struct jg_kernel_params *params, const struct plan *plan,
+                   bool is_reference, int64_t batch)
+{
+    double sum = 0;
+
+    for (int64_t row = 0; row < params->m; row++) {
+        sum = plan->sums_rows ? 0 : sum;
+        for (int64_t column = 0; column < count_columns(params, plan); column++) {
+            const double value = compute_element(params, plan, batch, row, column);
+
+            sum += value;
+            if (is_reference) {
+                sum_at(params, plan, batch, 0)[row * params->operands[0].ld + column] =
+                    (float)value;
+            }
+        }
+        const bool is_last =
+            batch == params->batch - 1 && (plan->sums_all || row == params->m - 1);
+        const bool is_left_out = is_last && strcmp(plan->fault, "unsummed") == 0;
+        if (!is_reference && !is_left_out) {
+            *sum_at(params, plan, batch, row) = (float)sum;
+        }
+    }
+}
+
 static void make_mistake(const struct jg_kernel_params *params, const struct plan *plan,
                          bool is_large)
 {
@@ -175,6 +218,8 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
         memset(d + last * size, element_poison_byte(plan->d_type), size);
     } else if (strcmp(plan->fault, "stray") == 0) {
         memset(d + columns * size, 0, size);
+    } else if (is_large && strcmp(plan->fault, "large_sum") == 0) {
+        *sum_at(params, plan, params->batch - 1, params->m - 1) = 1000;
     } else if (strcmp(plan->fault, "before") == 0) {
         d[-1] = 0;
     } else if (strcmp(plan->fault, "after") == 0) {
@@ -213,10 +258,13 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
 #endif
     atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
-    read_pair(&plan);
+    read_epilogue(&plan);
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);
+        if (plan.sums_rows || plan.sums_all) {
+            add_up(values, &plan, is_reference, batch);
+        }
     }
     if (!is_reference) {
         make_mistake(values, &plan, config->sharedMemBytes > 100 * 1024);

@@ -20,9 +20,11 @@ L2_BYTES = 60 << 20  # the fake driver's
 
 
 def bench(folder, scales, *words, fault="none", **more):
-    types = f"{words[1]} {'bf16' if 'd=bf16' in words else words[1]} {fault}"
+    d_type = next((word[2:] for word in words if word.startswith("d=")), words[1])
+    types = f"{words[1]} {d_type} {fault}"
     # The fake driver multiplies A by B, as the library asks it to: not B by A.
-    return tool("bench", *words, "--config", "swap_ab=0", "--rounds", "1", "--against", "cublaslt", "--cublaslt", CUBLASLT,
+    config = [] if "--config" in words else ["--config", "swap_ab=0"]
+    return tool("bench", *words, *config, "--rounds", "1", "--against", "cublaslt", "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
                            "JIT_GEMM_DRIVER": DRIVER, **more})
@@ -98,6 +100,33 @@ def test_a_column_of_pairs_that_is_not_written_is_found():
     with Folder() as folder:
         done = gated(folder, "halves", "16x48x64", fault="unwritten")
         expect(done.returncode == 1 and "not written" in done.stderr, "the last element", done)
+
+
+def summed(folder, sums, *words, fault="none"):
+    kind = {"rows": "column_vector", "all": "scalar"}[sums]
+    return bench(folder, "0 0 row 0 0 row", "16x48x64", "bf16", "--epilogue", "d = acc; s = acc;",
+                 "--operand", f"s:{kind}:f32:sum", *words, fault=fault, COMPUTING_SUMS=sums)
+
+
+def test_reductions_are_timed_alone():
+    need_compiler()
+    with Folder() as folder:
+        for sums in ("rows", "all"):
+            done = summed(folder, sums)
+            expect_exit(done, 0)
+            expect(len(re.findall(r"absent: .* no reductions", done.stdout)) == 2, sums, done)
+            expect_exit(summed(folder, sums, "batch=2"), 0)
+        done = summed(folder, "rows", "batch=2", "d=f32", "--config", "kernel=reference")
+        expect_exit(done, 0)
+        expect("kernel=reference" in done.stdout, "the reference kernel", done)
+
+
+def test_a_reduction_that_is_not_written_is_found():
+    need_compiler()
+    with Folder() as folder:
+        for sums in ("rows", "all"):
+            done = summed(folder, sums, "batch=2", fault="unsummed")
+            expect(done.returncode == 1 and "operand s has elements that are not written" in done.stderr, sums, done)
 
 
 if __name__ == "__main__":

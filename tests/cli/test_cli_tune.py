@@ -189,6 +189,16 @@ def test_a_candidate_that_computes_something_else_is_named():
                                                   r"\(kernel=gemm tile=64x256x64 ", done.stderr), "the third", done)
 
 
+def test_results_beside_d_are_compared():
+    need_compiler()
+    with Folder() as folder:
+        words = [*FIRST, "--epilogue", "d = acc; s = acc;", "--operand", "s:column_vector:f32:sum"]
+        for fault, code in (("none", 0), ("large_sum", 1)):
+            done = tool("tune", *words, *QUICK, "-o", folder.path / f"{fault}.recipe", "--driver", DRIVER,
+                        cache=folder.cache, variables={**computing(fault), "COMPUTING_SUMS": "rows"})
+            expect(done.returncode == code and ("candidate and jit_gemm disagree" in done.stderr) == bool(code), fault, done)
+
+
 def test_one_problem_that_fails_leaves_the_others():
     need_compiler()
     with Folder() as folder:
