@@ -79,33 +79,56 @@ struct contender *gemm_match_add(struct match *match, const char *name,
     return contender;
 }
 
+/* A column-major D is the row-major one of the product of B's columns by A's rows. */
+static struct cublaslt_product transpose(const struct cublaslt_product *p)
+{
+    struct cublaslt_product t = *p;
+    t.m = p->n;
+    t.n = p->m;
+    t.a_type = p->b_type;
+    t.b_type = p->a_type;
+    t.a_layout = p->b_layout;
+    t.b_layout = p->a_layout;
+    t.lda = p->ldb;
+    t.ldb = p->lda;
+    t.a_batch_stride = p->b_batch_stride;
+    t.b_batch_stride = p->a_batch_stride;
+    t.a_scale_mode = p->b_scale_mode;
+    t.b_scale_mode = p->a_scale_mode;
+    t.a_scale_example = p->b_scale_example;
+    t.b_scale_example = p->a_scale_example;
+    return t;
+}
+
 static struct cublaslt_product describe_product(const struct match *match)
 {
     const struct gemm_shape *s = &match->sets->shape;
     const struct rival_scales *scales = match->rival_scales;
-    return (struct cublaslt_product){.m = s->m,
-                                     .n = s->n,
-                                     .k = s->k,
-                                     .batch = s->batch,
-                                     .a_type = s->a_type,
-                                     .b_type = s->b_type,
-                                     .c_type = s->c_type,
-                                     .sums_fast = s->sums_fast,
-                                     .d_type = s->d_type,
-                                     .a_layout = s->a_layout,
-                                     .b_layout = s->b_layout,
-                                     .lda = s->lda,
-                                     .ldb = s->ldb,
-                                     .ldc = s->ldc,
-                                     .ldd = s->ldd,
-                                     .a_batch_stride = s->a_batch_stride,
-                                     .b_batch_stride = s->b_batch_stride,
-                                     .c_batch_stride = s->c_batch_stride,
-                                     .d_batch_stride = s->d_batch_stride,
-                                     .a_scale_mode = scales->a.mode,
-                                     .b_scale_mode = scales->b.mode,
-                                     .a_scale_example = rival_scales_of_a(scales, 0),
-                                     .b_scale_example = rival_scales_of_b(scales, 0)};
+    const struct cublaslt_product product = {
+        .m = s->m,
+        .n = s->n,
+        .k = s->k,
+        .batch = s->batch,
+        .a_type = s->a_type,
+        .b_type = s->b_type,
+        .c_type = s->c_type,
+        .sums_fast = s->sums_fast,
+        .d_type = s->d_type,
+        .a_layout = s->a_layout,
+        .b_layout = s->b_layout,
+        .lda = s->lda,
+        .ldb = s->ldb,
+        .ldc = s->ldc,
+        .ldd = s->ldd,
+        .a_batch_stride = s->a_batch_stride,
+        .b_batch_stride = s->b_batch_stride,
+        .c_batch_stride = s->c_batch_stride,
+        .d_batch_stride = s->d_batch_stride,
+        .a_scale_mode = scales->a.mode,
+        .b_scale_mode = scales->b.mode,
+        .a_scale_example = rival_scales_of_a(scales, 0),
+        .b_scale_example = rival_scales_of_b(scales, 0)};
+    return s->is_column_major ? transpose(&product) : product;
 }
 
 /* An algorithm that does not launch is passed over. */
@@ -227,11 +250,14 @@ static void add_gelu_bias(struct match *match)
 }
 
 /* Why there is no rival at all; NULL: there may be one. */
-static const char *find_obstacle(const struct gemm_shape *shape)
+static const char *find_obstacle(const struct gemm_shape *shape, bool is_fused)
 {
-    return shape->is_gated ? "cuBLASLt and the second kernel have no pairs of columns, "
-                             "which a gated epilogue takes"
-                           : NULL;
+    if (shape->is_gated) {
+        return "cuBLASLt and the second kernel have no pairs of columns, which a gated "
+               "epilogue takes";
+    }
+    return is_fused && shape->is_column_major ? "the second kernel has no column-major D"
+                                              : NULL;
 }
 
 /* cuBLASLt's product, then perhaps the epilogue as a kernel of its own. */
@@ -242,7 +268,7 @@ void gemm_match_add_rivals(struct match *match)
     const char *default_name =
         fused ? "cublaslt default + elementwise" : "cublaslt default";
     const char *best_name = fused ? "cublaslt best + elementwise" : "cublaslt best";
-    const char *obstacle = find_obstacle(&match->sets->shape);
+    const char *obstacle = find_obstacle(&match->sets->shape, fused);
     char why[BENCH_ERROR_SIZE];
     if (obstacle != NULL) {
         add_absent(match, default_name, obstacle);

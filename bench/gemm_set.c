@@ -77,6 +77,7 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
         .d_scale = problem->d.scale,
         .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
         .is_gated = kernel->is_gated != 0,
+        .is_column_major = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR,
         .is_reference = strstr(kernel->config, "kernel=reference") != NULL,
     };
     s.d_columns = s.is_gated ? s.n / 2 : s.n;
@@ -86,13 +87,16 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
     const bool b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
     s.lda = promised_ld(a_k_major ? s.k : s.m, s.a_type, input_alignment);
     s.ldb = promised_ld(b_k_major ? s.k : s.n, s.b_type, input_alignment);
-    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE ? promised_ld(s.n, s.c_type, s.output_alignment)
-                                            : 0;
-    s.ldd = promised_ld(s.d_columns, s.d_type, s.output_alignment);
+    const int64_t c_line = s.is_column_major ? s.m : s.n;
+    const int64_t d_line = s.is_column_major ? s.m : s.d_columns;
+    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE
+                ? promised_ld(c_line, s.c_type, s.output_alignment)
+                : 0;
+    s.ldd = promised_ld(d_line, s.d_type, s.output_alignment);
     s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
     s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
-    s.c_batch_stride = s.ldc * s.m;
-    s.d_batch_stride = s.ldd * s.m;
+    s.c_batch_stride = s.ldc * (s.is_column_major ? s.n : s.m);
+    s.d_batch_stride = s.ldd * (s.is_column_major ? s.d_columns : s.m);
     if (s.d_scale.dtype == JIT_GEMM_DTYPE_NONE) {
         s.d_scale.dtype =
             s.d_scale.block_k == 32 ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32;
@@ -163,8 +167,8 @@ static struct element_view view_operand(const struct gemm_shape *shape,
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         view.batch = shape->batch;
-        view.rows = shape->m;
-        view.columns = shape->d_columns;
+        view.rows = shape->is_column_major ? shape->d_columns : shape->m;
+        view.columns = shape->is_column_major ? shape->m : shape->d_columns;
         break;
     }
     view.ld = kind == JIT_GEMM_OPERAND_MATRIX
@@ -455,10 +459,6 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
         return bench_fail(error, "a dynamic size that is not given cannot be measured: "
                                  "write such as m=64 in the problem");
     }
-    if (problem->d.layout != JIT_GEMM_LAYOUT_ROW_MAJOR) {
-        return bench_fail(error, "a column-major D is not measured: measure N x M with a "
-                                 "row-major one, and B as A, which is the same work");
-    }
     if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER ||
         problem->a_rows != JIT_GEMM_ROWS_IN_ORDER) {
         return bench_fail(error,
@@ -611,7 +611,8 @@ struct raw_result {
     int64_t scale_batch_stride;
 };
 
-/* The scale of an element; NaN for one that cannot be. `row` counts through all batches. */
+/* The scale of an element, of a row-major D; NaN for one that cannot be. `row` counts
+ * through all batches. */
 static double load_d_scale(const struct gemm_shape *s, const struct raw_result *raw,
                            int64_t row, int64_t column)
 {
@@ -625,11 +626,13 @@ static double load_d_scale(const struct gemm_shape *s, const struct raw_result *
 static int convert_result(const struct gemm_shape *s, const struct raw_result *raw,
                           const char *who, float *ret_values, char error[BENCH_ERROR_SIZE])
 {
+    const int64_t rows = s->is_column_major ? s->d_columns : s->m;
+    const int64_t columns = s->is_column_major ? s->m : s->d_columns;
     size_t at = 0;
     bool is_bad = false;
     bool is_nonzero = false;
-    for (int64_t row = 0; row < s->m * s->batch; row++) {
-        for (int64_t col = 0; col < s->d_columns; col++) {
+    for (int64_t row = 0; row < rows * s->batch; row++) {
+        for (int64_t col = 0; col < columns; col++) {
             const size_t index = (size_t)(row * s->ldd + col);
             double value = element_load(s->d_type, raw->d, index);
             if (raw->scales != NULL) {

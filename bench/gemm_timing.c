@@ -10,7 +10,7 @@
 static int launch_rival(struct match *match, const struct contender *contender, size_t set)
 {
     const jit_gemm_args *args = &match->sets->args[set];
-    const struct cublaslt_addresses addresses = {
+    struct cublaslt_addresses addresses = {
         .a = args->a.pointer,
         .b = args->b.pointer,
         .c = args->c.pointer,
@@ -20,6 +20,13 @@ static int launch_rival(struct match *match, const struct contender *contender, 
                     : 0,
         .a_scale = rival_scales_of_a(match->rival_scales, set),
         .b_scale = rival_scales_of_b(match->rival_scales, set)};
+    if (match->sets->shape.is_column_major) { /* its product is the transposed one */
+        const struct cublaslt_addresses own = addresses;
+        addresses.a = own.b;
+        addresses.b = own.a;
+        addresses.a_scale = own.b_scale;
+        addresses.b_scale = own.a_scale;
+    }
     if (cublaslt_plan_run(contender->plan, contender->algorithm, &addresses,
                           match->bench->workspace, match->error) != 0) {
         return -1;

@@ -23,6 +23,8 @@
  * large_sum (it is wrong, in kernels of more than 100 KiB of shared memory). The reference
  * kernel has a matrix of what is added up.
  *
+ * COMPUTING_LAYOUT, column, is that of D and C. Only faults of one element beside it.
+ *
  * COMPUTING_PAIR, halves or interleaved, is the epilogue `d = acc0 * acc1;`.
  */
 #include <inttypes.h>
@@ -57,7 +59,7 @@ struct plan {
     char a[8], d[8], fault[16];
     jit_gemm_dtype a_type, d_type;
     struct blocks a_blocks, b_blocks;
-    bool is_gated, has_halves, sums_rows, sums_all;
+    bool is_gated, has_halves, sums_rows, sums_all, is_column_major;
 };
 
 static void read_scales(struct plan *plan)
@@ -77,7 +79,9 @@ static void read_epilogue(struct plan *plan)
 {
     const char *text = getenv("COMPUTING_PAIR");
     const char *sums = getenv("COMPUTING_SUMS");
+    const char *layout = getenv("COMPUTING_LAYOUT");
 
+    plan->is_column_major = layout != NULL && strcmp(layout, "column") == 0;
     plan->sums_rows = sums != NULL && strcmp(sums, "rows") == 0;
     plan->sums_all = sums != NULL && strcmp(sums, "all") == 0;
     plan->is_gated = text != NULL;
@@ -146,6 +150,15 @@ static double compute_element(const struct jg_kernel_params *params,
            multiply(params, plan, batch, row, first + step);
 }
 
+/* Where an element of D or C lies. */
+static int64_t place_element(const struct jg_matrix_param *param, const struct plan *plan,
+                             int64_t batch, int64_t row, int64_t column)
+{
+    return batch * param->batch_stride +
+           (plan->is_column_major ? column : row) * param->ld +
+           (plan->is_column_major ? row : column);
+}
+
 static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
                           jit_gemm_dtype d_type, int64_t batch)
 {
@@ -155,11 +168,11 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
 
     for (int64_t row = 0; row < params->m; row++) {
         for (int64_t column = 0; column < columns; column++) {
-            int64_t d_at = batch * params->d.batch_stride + row * params->d.ld + column;
+            const int64_t d_at = place_element(&params->d, plan, batch, row, column);
             double sum = compute_element(params, plan, batch, row, column);
 
             if (params->c.pointer) {
-                int64_t c_at = batch * params->c.batch_stride + row * params->c.ld + column;
+                const int64_t c_at = place_element(&params->c, plan, batch, row, column);
 
                 sum += (double)(params->beta.value * c[c_at]);
             }
@@ -209,7 +222,8 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
     unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
     size_t columns = (size_t)count_columns(params, plan);
-    size_t last = ((size_t)params->m - 1) * (size_t)params->d.ld + columns - 1;
+    size_t last =
+        (size_t)place_element(&params->d, plan, 0, params->m - 1, (int64_t)columns - 1);
 
     if (strcmp(plan->fault, "element") == 0 ||
         (is_large && strcmp(plan->fault, "large") == 0)) {

@@ -129,5 +129,47 @@ def test_a_reduction_that_is_not_written_is_found():
             expect(done.returncode == 1 and "operand s has elements that are not written" in done.stderr, sums, done)
 
 
+def by_columns(folder, scales, *words, **more):
+    return bench(folder, scales, *words, "d_layout=column", COMPUTING_LAYOUT="column", **more)
+
+
+def test_a_column_major_d_is_timed_beside_cublaslt():
+    need_compiler()
+    rows = (("0 0 row 0 0 row", ["16x48x64", "bf16"]),
+            (TENSOR + " 0 0 row", ["12x20x64", "e4m3", "d=bf16", "a_scale=tensor"]),
+            ("1 128 row 128 128 row", ["4x132x272", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"]),
+            ("128 128 row 1 128 column", ["132x4x272", "e4m3", "d=bf16", "a_scale=128x128", "b_scale=1x128",
+                                          "b_scale_layout=column"]))
+    with Folder() as folder:
+        for scales, words in rows:
+            done = by_columns(folder, scales, *words)
+            expect_exit(done, 0)
+            for name in ("default", "best"):
+                expect(re.search(rf"^  cublaslt {name} +\d", done.stdout, re.M), str(words), done)
+
+
+def test_a_column_major_d_and_what_lies_as_it_does_are_as_large_as_they_should_be():
+    need_compiler()
+    with Folder() as folder:
+        done = by_columns(folder, "0 0 row 0 0 row", "20x50x64", "bf16", "c=f32", "batch=2", "--epilogue", "d = acc + r;",
+                          "--operand", "r:matrix:bf16", "--json")
+        expect_exit(done, 0)
+        result = json.loads(done.stdout)
+        expect(all(one["note"] == "the second kernel has no column-major D" for one in result["entries"][1:]), "no rival",
+               done)
+        # Columns of r are padded to 24 elements.
+        set_bytes = 2 * (2 * (20 * 64 + 50 * 64 + 24 * 50) + 4 * 20 * 50)
+        expect(result["sets"] == 2 * L2_BYTES // set_bytes + 1, f"sets of {set_bytes} bytes", done)
+
+
+def test_a_column_major_d_is_read_where_it_lies():
+    need_compiler()
+    with Folder() as folder:
+        done = by_columns(folder, "0 0 row 0 0 row", "20x50x64", "bf16", fault="unwritten")
+        expect(done.returncode == 1 and "not written" in done.stderr, "the last element", done)
+        done = by_columns(folder, "0 0 row 0 0 row", "20x50x64", "bf16", fault="element")
+        expect(done.returncode == 1 and "cublaslt default and jit_gemm disagree" in done.stderr, "the last element", done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))

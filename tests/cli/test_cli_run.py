@@ -175,7 +175,6 @@ def test_sizes_of_groups_that_have_no_room_are_refused():
 
 def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
-            (["64x64x64", "f16", "d_layout=column"], "column-major D"),
             (["64x64x64", "f16", "d_rows=indexed"], "rows by an index are not measured"),
             (["64x64x64", "f16", "a_rows=indexed"], "rows by an index are not measured"),
             (["64x64x64", "f16", "groups=8"], "groups are not measured"))

@@ -145,7 +145,7 @@ def test_what_cannot_be_done_is_told_before_anything_is_compiled():
                 ([*FIRST, "-o", new, "--candidates", "33"], 2, "--candidates: from 1 to 32"),
                 ([*FIRST, "-o", new, "--recipe", old], 2, "leave --recipe out"),
                 ([*FIRST, "-o", new, "--device", "emulator"], 2, "tune --device emulator: times of an emulated"),
-                (["16x16x64", "bf16", "d_layout=column", "-o", new], 2, "a column-major D is not measured"),
+                (["16x16x64", "bf16", "groups=8", "-o", new], 2, "groups are not measured"),
                 ([*FIRST, *SECOND, "m=16", "n=16", "k=64", "a=bf16", "d=bf16", "-o", new], 2, "is there twice"),
                 (["9x16x64", "bf16", "dynamic=m", "16x16x64", "bf16", "dynamic=m", "-o", new], 2, "is there twice"),
                 ([*FIRST, "-o", old, "--update"], 2, f"recipe {old}:2: problem.config"),
