@@ -66,6 +66,10 @@ typedef struct jit_gemm_context_options {
                                        is left out with a warning in the log;
                                        ::jit_gemm_context_add_cache_root refuses it. */
     size_t cache_root_count;        /**< Entries of `cache_roots`. */
+    const char *capsule_dir; /**< Absolute path of a folder where a compile that fails in
+                                the compiler leaves a capsule (capsule.h); made when the
+                                first one is left. NULL means JIT_GEMM_CAPSULES, then none.
+                                Trouble with it is a line of the log. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */

@@ -32,8 +32,8 @@ static jit_gemm_status emit_code(const struct making *making, enum jg_code_kind 
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
     jit_gemm_status status =
-        jg_step_binary(&builder, context->arch, &making->settled->problem, making->choice,
-                       &result, &counts);
+        jg_step_binary(context, &builder, context->arch, &making->settled->problem,
+                       making->choice, &result, &counts);
     jg_context_count_build(context, &counts);
     status = jg_context_record(context, problem, status);
     if (status == JIT_GEMM_OK) {

@@ -81,6 +81,11 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
                        "zero the struct before filling it", "must be 0, is %d",
                        options->reserved);
     }
+    if (options->capsule_dir != NULL && options->capsule_dir[0] != '/') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.capsule_dir",
+                       "give an absolute path, or NULL for none",
+                       "'%s' is not an absolute path", options->capsule_dir);
+    }
     return jg_cache_options_check(options);
 }
 
@@ -98,15 +103,33 @@ static jit_gemm_status open_cache(jit_gemm_context *context,
                                 context->cache_reason, sizeof(context->cache_reason));
 }
 
-static jit_gemm_status create_parts(jit_gemm_context *context)
+/* `path` may be NULL. */
+static jit_gemm_status copy_path(const char *path, char **ret_copy)
 {
-    const char *dump_dir = jg_env_get(JG_ENV_DUMP_DIR);
-    if (dump_dir != NULL) {
-        context->dump_dir = jg_copy_text(dump_dir, strlen(dump_dir));
-        if (context->dump_dir == NULL) {
-            return jg_fail_memory();
-        }
+    if (path == NULL) {
+        return JIT_GEMM_OK;
     }
+    *ret_copy = jg_copy_text(path, strlen(path));
+    return *ret_copy != NULL ? JIT_GEMM_OK : jg_fail_memory();
+}
+
+static jit_gemm_status copy_capsule_dir(const jit_gemm_context_options *options,
+                                        char **ret_copy)
+{
+    const char *variable = jg_env_get(JG_ENV_CAPSULES);
+    if (options->capsule_dir == NULL && variable != NULL && variable[0] != '/') {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CAPSULES),
+                       "give an absolute path", "'%s' is not an absolute path", variable);
+    }
+    return copy_path(options->capsule_dir != NULL ? options->capsule_dir : variable,
+                     ret_copy);
+}
+
+static jit_gemm_status create_parts(jit_gemm_context *context,
+                                    const jit_gemm_context_options *options)
+{
+    JG_TRY(copy_path(jg_env_get(JG_ENV_DUMP_DIR), &context->dump_dir));
+    JG_TRY(copy_capsule_dir(options, &context->capsule_dir));
     context->epilogues = jg_registry_create();
     context->asked = jg_record_create();
     context->recipes = jg_recipes_create();
@@ -130,7 +153,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
     if (context->log == NULL) {
         return jg_fail_memory();
     }
-    JG_TRY(create_parts(context));
+    JG_TRY(create_parts(context, options));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
     JG_TRY(jg_target_resolve(context, options));
     return open_cache(context, options);
@@ -149,6 +172,7 @@ static void free_context(jit_gemm_context *context)
     jg_device_release(context->device);
     jg_log_destroy(context->log);
     jg_free(context->dump_dir);
+    jg_free(context->capsule_dir);
     pthread_mutex_destroy(&context->mutex);
     jg_free(context);
 }

@@ -28,6 +28,7 @@ struct jit_gemm_context {
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* 0: none */
     char *dump_dir;            /* NULL: none */
+    char *capsule_dir;         /* NULL: none */
 
     struct jg_device *device;            /* counted; NULL: none could be opened */
     jit_gemm_status device_status;       /* why there is none */

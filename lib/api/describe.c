@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Driver, device, compiler and cache for a person. */
+#include "api/capsule.h"
 #include "api/target.h"
 #include "base/error.h"
 #include "compile/key.h"
@@ -43,6 +44,24 @@ static void describe_cache(const jit_gemm_context *context, struct jg_str *out)
     } else {
         jg_str_puts(out, "cache: none: the context was told not to use one\n");
     }
+}
+
+static void describe_capsules(const jit_gemm_context *context, struct jg_str *out)
+{
+    struct jg_str reason = {0};
+    if (context->capsule_dir == NULL) {
+        jg_str_puts(out, "capsules: none are left\n");
+        return;
+    }
+    const int count = jg_capsule_count(context->capsule_dir, &reason);
+    if (count >= 0) {
+        jg_str_printf(out, "capsules: %s, %d of at most %d\n", context->capsule_dir, count,
+                      JG_CAPSULE_MOST);
+    } else {
+        jg_str_printf(out, "capsules: none can be left in %s: %s\n", context->capsule_dir,
+                      jg_str_text(&reason));
+    }
+    jg_str_free(&reason);
 }
 
 static const char *text_of_policy(jit_gemm_policy policy)
@@ -94,6 +113,7 @@ jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffe
     const jit_gemm_status compiler_status = describe_compiler(context, &text);
     describe_linker(context, &text);
     describe_cache(context, &text);
+    describe_capsules(context, &text);
     jg_str_printf(&text, "compiling: %s\n", text_of_policy(context->policy));
     jit_gemm_status status = jg_str_status(&text);
     if (status == JIT_GEMM_OK) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/capsule.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -98,7 +99,8 @@ static jit_gemm_status build_unit(const struct jg_builder *builder,
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
+jit_gemm_status jg_step_binary(const jit_gemm_context *context,
+                               const struct jg_builder *builder, const struct jg_arch *arch,
                                const struct jg_problem *problem,
                                const struct jg_choice *choice,
                                struct jg_step_result *ret_result,
@@ -111,6 +113,9 @@ jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg
         const struct jg_build_unit unit = {&source, arch, problem->epilogue,
                                            jg_str_text(&text)};
         status = build_unit(builder, &unit, ret_result, counts);
+        const struct jg_capsule_failure failure = {builder,           arch,    &source,
+                                                   unit.problem_text, problem, choice};
+        jg_capsule_leave(context, &failure, status);
     }
     jg_str_free(&text);
     jg_source_free(&source);
@@ -151,8 +156,9 @@ static jit_gemm_status build_binary(const struct create *create,
     const struct jg_builder builder =
         jg_context_builder(context, context->policy, &create->stop);
     struct jg_build_counts counts = {0};
-    const jit_gemm_status status = jg_step_binary(&builder, arch, &create->settled->problem,
-                                                  ret_choice, ret_result, &counts);
+    const jit_gemm_status status =
+        jg_step_binary(context, &builder, arch, &create->settled->problem, ret_choice,
+                       ret_result, &counts);
     jg_context_count_build(context, &counts);
     return create->ret_is_unfit != NULL
                ? status /* the range is recorded */

@@ -32,8 +32,9 @@ jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_
 jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
                               const struct jg_problem *problem,
                               const struct jg_range *range, struct jg_bands *ret_bands);
-/* 5 to 9: source, key, cache, compile, keep. */
-jit_gemm_status jg_step_binary(const struct jg_builder *builder, const struct jg_arch *arch,
+/* 5 to 9: source, key, cache, compile, keep; or a capsule. */
+jit_gemm_status jg_step_binary(const jit_gemm_context *context,
+                               const struct jg_builder *builder, const struct jg_arch *arch,
                                const struct jg_problem *problem,
                                const struct jg_choice *choice,
                                struct jg_step_result *ret_result,

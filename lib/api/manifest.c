@@ -59,6 +59,16 @@ void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
     jg_record_print(record, out);
 }
 
+void jg_manifest_print_one(const struct jg_epilogue *epilogue, const char *line,
+                           struct jg_str *out)
+{
+    jg_str_printf(out, "%s\n", first_line);
+    if (epilogue != NULL) {
+        print_epilogue(epilogue, out);
+    }
+    jg_str_printf(out, "%s\n", line);
+}
+
 jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context, const char *path)
 {
     JG_TRY(jg_check_context(context));

@@ -55,6 +55,9 @@ struct jg_manifest {
 /* Appends the text of a manifest: the lines of `record` and the epilogues they use. */
 void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
                        struct jg_str *out);
+/* Appends a manifest of one line and its epilogue, which may be NULL. */
+void jg_manifest_print_one(const struct jg_epilogue *epilogue, const char *line,
+                           struct jg_str *out);
 /*
  * Reads a manifest. ARGUMENT (the error names the line), COMPILE (a snippet; its
  * epilogue and line too), VERSION (of

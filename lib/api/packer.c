@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/capsule.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
@@ -27,7 +28,8 @@ struct jit_gemm_packer {
 
 /* -------------------------------------------------------------------- up to a binary */
 
-jit_gemm_status jg_step_pack_binary(const struct jg_builder *builder,
+jit_gemm_status jg_step_pack_binary(const jit_gemm_context *context,
+                                    const struct jg_builder *builder,
                                     const struct jg_arch *arch, const struct jg_pack *pack,
                                     struct jg_step_result *ret_result,
                                     struct jg_build_counts *counts)
@@ -42,6 +44,9 @@ jit_gemm_status jg_step_pack_binary(const struct jg_builder *builder,
     if (status == JIT_GEMM_OK) {
         const struct jg_build_unit unit = {&source, arch, NULL, jg_str_text(&text)};
         status = jg_build(builder, &unit, &ret_result->binary, counts);
+        const struct jg_capsule_failure failure = {
+            .builder = builder, .arch = arch, .source = &source, .text = unit.problem_text};
+        jg_capsule_leave(context, &failure, status);
         memcpy(ret_result->entry, source.entry, sizeof(ret_result->entry));
     }
     jg_source_free(&source);
@@ -67,8 +72,8 @@ static jit_gemm_status build_binary(const struct create *create,
     const struct jg_builder builder =
         jg_context_builder(context, context->policy, &create->stop);
     struct jg_build_counts counts = {0};
-    const jit_gemm_status status =
-        jg_step_pack_binary(&builder, context->arch, &create->pack, ret_result, &counts);
+    const jit_gemm_status status = jg_step_pack_binary(context, &builder, context->arch,
+                                                       &create->pack, ret_result, &counts);
     jg_context_count_build(context, &counts);
     return jg_context_record_line(context, &create->text, status);
 }

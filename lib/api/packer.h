@@ -7,7 +7,8 @@
 #include "plan/pack.h"
 
 /* 5 to 9: source, key, cache, compile, keep. */
-jit_gemm_status jg_step_pack_binary(const struct jg_builder *builder,
+jit_gemm_status jg_step_pack_binary(const jit_gemm_context *context,
+                                    const struct jg_builder *builder,
                                     const struct jg_arch *arch, const struct jg_pack *pack,
                                     struct jg_step_result *ret_result,
                                     struct jg_build_counts *counts);

@@ -111,8 +111,8 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task 
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status =
-        jg_step_binary(&builder, task->arch, &settled.problem, &choice, &result, &counts);
+    jit_gemm_status status = jg_step_binary(context, &builder, task->arch, &settled.problem,
+                                            &choice, &result, &counts);
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);
@@ -135,8 +135,8 @@ static jit_gemm_status build_pack(const struct prewarm *prewarm, struct task *ta
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status =
-        jg_step_pack_binary(&builder, task->arch, task->pack, &result, &counts);
+    jit_gemm_status status = jg_step_pack_binary(prewarm->context, &builder, task->arch,
+                                                 task->pack, &result, &counts);
     jg_context_count_build(prewarm->context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);

@@ -11,6 +11,7 @@ static const char *const env_names[JG_ENV_COUNT] = {
     [JG_ENV_DUMP_DIR] = "JIT_GEMM_DUMP_DIR",
     [JG_ENV_CACHE_LIMIT] = "JIT_GEMM_CACHE_LIMIT",
     [JG_ENV_CACHE_ROOTS] = "JIT_GEMM_CACHE_ROOTS",
+    [JG_ENV_CAPSULES] = "JIT_GEMM_CAPSULES",
 };
 
 const char *jg_env_name(enum jg_env variable)

@@ -14,6 +14,7 @@ enum jg_env {
     JG_ENV_DUMP_DIR,    /* JIT_GEMM_DUMP_DIR: folder for source unit, log, PTX and cubin */
     JG_ENV_CACHE_LIMIT, /* JIT_GEMM_CACHE_LIMIT: most bytes of that folder */
     JG_ENV_CACHE_ROOTS, /* JIT_GEMM_CACHE_ROOTS: read-only folders and bundles, path:path */
+    JG_ENV_CAPSULES,    /* JIT_GEMM_CAPSULES: folder for capsules of failing compiles */
     JG_ENV_COUNT
 };
 

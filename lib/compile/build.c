@@ -406,11 +406,13 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
     const struct jg_str *code = code_of_result(build, &result);
     const char *wrong = check_code(build, jg_str_text(code), code->size);
     if (wrong != NULL) {
-        jg_compile_result_free(&result);
-        return jg_fail_system(
+        const jit_gemm_status refused = jg_fail_system(
             JIT_GEMM_ERR_INTERNAL, "compiler", "please report it with the source unit",
             "the %s that it made for %s cannot be used: %s",
             jg_code_kind_name(build->builder->code_kind), build->unit->problem_text, wrong);
+        jg_error_log(jg_str_text(&result.log), result.log.size);
+        jg_compile_result_free(&result);
+        return refused;
     }
     log_compile(build, &result);
     *ret_result = result;

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -71,6 +72,26 @@ static void write_elf(const char *entry, struct jg_str *out)
     jg_str_add(out, (const char *)sections, sizeof(sections));
 }
 
+/* As an assembler that breaks: its log has paths, times and the snippet's file. */
+static jit_gemm_status break_down(const struct jg_compile_request *request)
+{
+    const char *home = getenv("HOME");
+    struct jg_str log = {0};
+    jg_str_printf(&log,
+                  "%s(1): warning #177-D: variable was declared but never referenced\n"
+                  "ptxas info    : Compile time = %.3f ms\n"
+                  "ptxas /tmp/tmpxft_0/unit.ptx, line 7; fatal   : internal error at "
+                  "%s/build/a.c\n"
+                  "jit_gemm_entry(12): error: internal error in \"%s/b.c\"\n",
+                  request->epilogue != NULL ? request->epilogue->source_name
+                                            : "jit_gemm_default",
+                  jg_now_ms(), home != NULL ? home : "", home != NULL ? home : "");
+    const jit_gemm_status status =
+        jg_compile_log_fail(jg_str_text(&log), log.size, request->epilogue);
+    jg_str_free(&log);
+    return status;
+}
+
 static jit_gemm_status compile_dummy(struct jg_compiler *base,
                                      const struct jg_compile_request *request,
                                      struct jg_compile_result *ret_result)
@@ -102,8 +123,12 @@ static jit_gemm_status compile_dummy(struct jg_compiler *base,
         jg_str_free(&log);
         return refused;
     }
+    if (strstr(request->text, "DUMMY_BROKEN") != NULL) {
+        return break_down(request);
+    }
     struct jg_compile_result result = {0};
-    if (request->code_kind == JG_CODE_CUBIN) {
+    if (strstr(request->text, "DUMMY_NO_CODE") == NULL &&
+        request->code_kind == JG_CODE_CUBIN) {
         result.registers = 168;
         write_elf(request->entry, &result.cubin);
     }

@@ -8,7 +8,8 @@
 /*
  * Returns, after `delay_ms`, a small ELF file with the requested entry in it and 168
  * registers, or as little PTX; a unit that holds the text "DUMMY_ERROR" is refused like a
- * bad snippet. Counts its calls. NO_MEMORY.
+ * bad snippet; one with "DUMMY_BROKEN" as by an assembler that breaks, and of one with
+ * "DUMMY_NO_CODE" comes no machine code. Counts its calls. NO_MEMORY.
  */
 jit_gemm_status jg_compiler_dummy_create(int delay_ms, struct jg_compiler **ret_compiler);
 int jg_compiler_dummy_calls(const struct jg_compiler *compiler);

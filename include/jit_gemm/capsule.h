@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file capsule.h
+ * @brief Capsules: what a failing compile leaves, compiled once more.
+ *
+ * A context with jit_gemm_context_options.capsule_dir leaves a folder of text files when
+ * the compiler fails. docs/debugging.md says when, and what is in it.
+ */
+#ifndef JIT_GEMM_CAPSULE_H
+#define JIT_GEMM_CAPSULE_H
+
+#include "jit_gemm/jit_gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What became of a capsule's unit. */
+typedef enum jit_gemm_replay_outcome {
+    JIT_GEMM_REPLAY_SAME_ERROR = 0,  /**< It fails as it did. */
+    JIT_GEMM_REPLAY_OTHER_ERROR = 1, /**< It fails with another error. */
+    JIT_GEMM_REPLAY_COMPILES = 2     /**< It compiles. */
+} jit_gemm_replay_outcome;
+
+/**
+ * Compiles the source unit of a capsule with the context's compiler, for the capsule's
+ * architecture, and compares what comes of it. Nothing is run, loaded, cached or written.
+ * The unit is compiled with the device sources of this library.
+ *
+ * The report's first line is `replay: same error`, `replay: other error` or
+ * `replay: compiles here`, and says which versions are the same; then come a line for each
+ * version, the error of the capsule and the one here.
+ *
+ * @param context its compiler and its compile limit are used; needs no device. Any thread.
+ * @param path the capsule's folder
+ * @param[out] ret_outcome untouched on failure
+ * @param buffer receives the report, cut to `size`; may be NULL if `size` is 0
+ * @param size bytes of `buffer`
+ * @param[out] ret_length length of the whole report; may be NULL
+ * @return OK if the unit was compiled or refused; ARGUMENT (no capsule, or a damaged one;
+ * the error names file and line), UNSUPPORTED (an architecture that is not here), VERSION
+ * (of the format), IO, NO_COMPILER, CANCELLED, NO_MEMORY
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_capsule_replay(jit_gemm_context *context,
+                                                     const char *path,
+                                                     jit_gemm_replay_outcome *ret_outcome,
+                                                     char *buffer, size_t size,
+                                                     size_t *ret_length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
