@@ -38,6 +38,7 @@ int cmd_epilogue(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
@@ -150,7 +151,7 @@ int cli_write_file(const char *path, const void *data, size_t size);
 
 /* Options of every command that opens a context. */
 struct cli_context_options {
-    const char *arch, *nvrtc, *cache_dir;
+    const char *arch, *nvrtc, *cache_dir, *capsule_dir;
     const char *recipe; /* NULL: none */
     struct cli_list cache_roots;
     const char *driver, *device; /* NULL where the command has no such option */
@@ -158,7 +159,7 @@ struct cli_context_options {
     int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 10
+#define CLI_CONTEXT_OPTION_COUNT 11
 /* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
  * which is `auto` by default, and --driver. */
 void cli_context_table(struct cli_context_options *options, bool with_device,
@@ -175,8 +176,8 @@ int cli_absolute_path(const char *option, const char *path, char *buffer, size_t
  * Opens a context, and loads the recipe. A relative cache folder is taken from the current
  * folder. If no device is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no
  * driver is opened.
- * Opens a context. Relative paths of cache folder and roots are taken from the current
- * folder; a root that cannot be used is an error. If no device is needed and an
+ * Opens a context. Relative paths of cache folder, capsules and roots are taken from the
+ * current folder; a root that cannot be used is an error. If no device is needed and an
  * architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
  *
  * With --device `auto` the emulator stands in where there is no GPU, or no kernels for it,

@@ -48,6 +48,11 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
     ret_table[count++] =
         (struct cli_option){"--no-cache", NULL, "neither read nor write a cache folder",
                             CLI_FLAG, &options->no_cache};
+    ret_table[count++] = (struct cli_option){
+        "--capsule", "DIR",
+        "folder where a compile that fails in the compiler\nleaves a capsule; default: "
+        "JIT_GEMM_CAPSULES, then none",
+        CLI_TEXT, &options->capsule_dir};
     ret_table[count++] =
         (struct cli_option){"--compile-limit", "SECONDS", "most time of one compile; 120",
                             CLI_INT, &options->compile_limit_s};
@@ -229,7 +234,7 @@ static int open_context(const struct cli_context_options *options, bool needs_de
                         jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     static const char *const no_roots[1];
-    char folder[PATH_MAX + 8];
+    char folder[PATH_MAX + 8], capsules[PATH_MAX + 8];
     static bool log_errors = true;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
     bool is_arch_named = arch != NULL && arch[0];
@@ -267,6 +272,13 @@ static int open_context(const struct cli_context_options *options, bool needs_de
             return CLI_FAILED;
         }
         settings.cache_dir = folder;
+    }
+    if (options->capsule_dir != NULL) {
+        if (cli_absolute_path("--capsule", options->capsule_dir, capsules,
+                              sizeof(capsules)) != CLI_OK) {
+            return CLI_FAILED;
+        }
+        settings.capsule_dir = capsules;
     }
     if (options->device && !settings.no_device) {
         return open_chosen_device(&settings, options, ret_context);

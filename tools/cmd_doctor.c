@@ -49,6 +49,7 @@ static int look_at_device(const struct cli_context_options *options,
         .cache_dir = options->cache_dir,
         .cache_roots = options->cache_roots.count > 0 ? options->cache_roots.items : NULL,
         .cache_root_count = options->cache_roots.count,
+        .capsule_dir = options->capsule_dir,
     };
 
     if (strcmp(options->device, CLI_EMULATOR) == 0) {
@@ -149,7 +150,7 @@ int cmd_doctor(int argc, char **argv)
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
     const struct cli_option *groups[] = {rows, context_table, NULL};
-    char *emulator_text;
+    char *emulator_text, capsules[PATH_BYTES];
     int words = 0, code;
 
     cli_context_table(&options, true, context_table);
@@ -161,6 +162,10 @@ int cmd_doctor(int argc, char **argv)
         return cli_usage_error("doctor takes no words");
     }
     code = own_absolute_paths(&options.cache_roots);
+    if (code == CLI_OK && options.capsule_dir != NULL) {
+        code = cli_absolute_path("--capsule", options.capsule_dir, capsules, PATH_BYTES);
+        options.capsule_dir = capsules;
+    }
     if (code == CLI_OK) {
         code = cli_check_device(&options);
     }

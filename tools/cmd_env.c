@@ -28,6 +28,8 @@ static const struct {
      "a CUDA toolkit: its lib64 is searched for NVRTC before the usual folders"},
     {"JIT_GEMM_DUMP_DIR",
      "folder that receives source unit, log, PTX and cubin of each compile"},
+    {"JIT_GEMM_CAPSULES",
+     "absolute path of a folder where failing compiles leave capsules; none by default"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
 };

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Drives capsules and `jit-gemm replay`. Prints TAP.
+
+Usage: test_cli_capsule.py JIT_GEMM SOURCE_ROOT BROKEN_NVRTC
+
+The last one is a library that looks like NVRTC, whose every compile breaks.
+"""
+import shutil
+import sys
+
+from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, named_tests, need_compiler,
+                         run_tests, tool)
+
+BROKEN = sys.argv[3]
+SECRET = "secret_place"
+
+
+def leave(folder, *words, variables=None):
+    """A build that breaks; its capsules."""
+    snippet = folder.path / SECRET / "my_snippet.cu"
+    snippet.parent.mkdir(exist_ok=True)
+    snippet.write_text("d = acc * 2.0f;\n", encoding="ascii")
+    done = tool("build", *SMALL, *ARCH, "--nvrtc", BROKEN, "--epilogue-file", snippet, "-o",
+                folder.path / "out.cubin", *words, cache=folder.cache,
+                variables={"HOME": str(folder.path / SECRET), **(variables or {})})
+    expect_exit(done, 1)
+    expect("nvrtcCompileProgram failed: FAKE_ERROR" in done.stderr, "the error", done)
+    capsules = folder.path / "capsules"
+    return done, sorted(capsules.iterdir()) if capsules.exists() else []
+
+
+def test_a_compile_that_breaks_leaves_a_capsule_that_replays():
+    with Folder() as folder:
+        done, found = leave(folder, "--capsule", folder.path / "capsules")
+        expect(len(found) == 1, f"{found}", done)
+        expect(f"jit-gemm replay {found[0]}" in done.stderr, "says so", done)
+        replayed = tool("replay", found[0], "--nvrtc", BROKEN)
+        expect_exit(replayed, 0)
+        expect(replayed.stdout == "replay: same error; same library, same compiler, "
+               "same device sources\n", "one line", replayed)
+        expect(replayed.stderr == "", "silence", replayed)
+        replayed = tool("replay", found[0], "--nvrtc", BROKEN, "--verbose")
+        expect_exit(replayed, 0)
+        expect("error: NVRTC: nvrtcCompileProgram failed: FAKE_ERROR (<path>)" in
+               replayed.stderr, "the error", replayed)
+
+
+def test_the_variable_names_the_folder_and_the_option_wins():
+    with Folder() as folder:
+        variable = {"JIT_GEMM_CAPSULES": str(folder.path / "capsules")}
+        _, found = leave(folder, "--capsule", folder.path / "others", variables=variable)
+        expect(not found and (folder.path / "others").exists(), "the option's")
+        _, found = leave(folder, variables=variable)
+        expect(len(found) == 1, f"{found}")
+        shutil.rmtree(folder.path / "capsules")
+        _, found = leave(folder)
+        expect(not found, "none by default")
+
+
+def test_no_path_of_the_user_is_in_a_capsule():
+    with Folder() as folder:
+        _, found = leave(folder, "--capsule", folder.path / "capsules")
+        for path in found[0].iterdir():
+            text = path.read_text(encoding="ascii")
+            for secret in (str(folder.path), folder.path.name, SECRET, "my_snippet", BROKEN,
+                           str(folder.cache)):
+                expect(secret not in text, f"{path.name} has {secret}:\n{text}")
+
+
+def test_a_capsule_of_another_compiler_is_compared_with_this_one():
+    need_compiler()
+    with Folder() as folder:
+        _, found = leave(folder, "--capsule", folder.path / "capsules")
+        replayed = tool("replay", found[0])
+        expect_exit(replayed, 1)
+        expect(replayed.stdout == "replay: compiles here; same library, other compiler, "
+               "same device sources\n", "one line", replayed)
+        expect("; here: nvrtc " in replayed.stderr, "versions", replayed)
+        before = {path.name: path.read_bytes() for path in found[0].iterdir()}
+        unit = found[0] / "unit.cu"
+        unit.write_text(unit.read_text().replace("acc * 2.0f", "acc * 2.0g"))
+        replayed = tool("replay", found[0])
+        expect_exit(replayed, 1)
+        expect(replayed.stdout.startswith("replay: other error; "), "other error", replayed)
+        expect("error here: " in replayed.stderr, "error here", replayed)
+        expect(sorted(before) == sorted(path.name for path in found[0].iterdir()), "writes")
+
+
+def test_the_manifest_of_a_capsule_prewarms():
+    need_compiler()
+    with Folder() as folder:
+        _, found = leave(folder, "--capsule", folder.path / "capsules")
+        done = tool("prewarm", found[0] / "problem.manifest", *ARCH, cache=folder.cache)
+        expect_exit(done, 0)
+        expect("total=1 cached=0 compiled=1" in done.stdout, "summary", done)
+
+
+def test_the_callers_own_error_leaves_none():
+    need_compiler()
+    with Folder() as folder:
+        done = tool("build", *SMALL, *ARCH, "--epilogue", "d = acc + nothing;", "-o", "-",
+                    "--capsule", folder.path / "capsules", cache=folder.cache)
+        expect(done.returncode != 0 and "1:11: error:" in done.stderr, "the error", done)
+        expect(not (folder.path / "capsules").exists(), "a folder")
+
+
+def test_words_of_replay_are_checked():
+    with Folder() as folder:
+        folder.path.joinpath("empty").mkdir()
+        for words, code, text in (
+                ([], 2, "name the folder of one capsule"),
+                (["a", "b"], 2, "name the folder of one capsule"),
+                ([folder.path / "empty"], 2, "capsule.txt: is not there"),
+                ([folder.path / "none"], 1, "cannot be opened"),
+                (["--capsule", "x", "y"], 2, "--capsule")):
+            done = tool("replay", *words, "--nvrtc", BROKEN)
+            expect_exit(done, code)
+            expect(text in done.stderr and done.stdout == "", text, done)
+        done = tool("replay", "--help")
+        expect_exit(done, 0)
+        expect("Exit code 0" in done.stdout, "help", done)
+
+
+def test_another_format_is_refused():
+    with Folder() as folder:
+        _, found = leave(folder, "--capsule", folder.path / "capsules")
+        record = found[0] / "capsule.txt"
+        record.write_text(record.read_text().replace("capsule 1", "capsule 2"))
+        done = tool("replay", found[0], "--nvrtc", BROKEN)
+        expect_exit(done, 2)
+        expect("reads format 1" in done.stderr, "words", done)
+
+
+def test_doctor_and_env_tell_of_the_folder():
+    with Folder() as folder:
+        done = tool("doctor", *ARCH, cache=folder.cache)
+        expect("\ncapsules: none are left\n" in done.stdout, "none", done)
+        leave(folder, "--capsule", folder.path / "capsules")
+        done = tool("doctor", *ARCH, "--capsule", folder.path / "capsules", cache=folder.cache)
+        expect(f"\ncapsules: {folder.path}/capsules, 1 of at most 16\n" in done.stdout, "one",
+               done)
+        (folder.path / "capsules").chmod(0o777)
+        done = tool("doctor", *ARCH, cache=folder.cache,
+                    variables={"JIT_GEMM_CAPSULES": str(folder.path / "capsules")})
+        expect("\ncapsules: none can be left in " in done.stdout and
+               "others may write in it" in done.stdout, "not trusted", done)
+        done = tool("env", variables={"JIT_GEMM_CAPSULES": "/there"})
+        expect("JIT_GEMM_CAPSULES\n" in done.stdout and "= /there" in done.stdout, "env", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))

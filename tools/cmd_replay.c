@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* jit-gemm replay: a capsule's unit, compiled here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "jit_gemm/capsule.h"
+
+/* A context plans for one; the capsule says what its unit is compiled for. */
+#define ANY_ARCH "sm_90a"
+
+static const struct cli_help replay_help = {
+    "replay DIR [--nvrtc PATH] [--compile-limit SECONDS] [--verbose]",
+    "Compiles the source unit of a capsule, which a failing compile has left, with the\n"
+    "compiler that is here, and says whether it fails as it did. Runs and writes nothing;\n"
+    "needs no GPU. Exit code 0 if the error is the same, 1 if it is another or the unit\n"
+    "compiles here, 2 if DIR is no whole capsule.\n",
+    "  jit-gemm build 4096x4096x4096 bf16 --arch sm_90a -o gemm.cubin --capsule capsules\n"
+    "  jit-gemm replay capsules/capsule-0123456789abcdef0123456789abcdef\n",
+};
+
+static int replay(jit_gemm_context *context, const char *path, bool verbose)
+{
+    enum { REPORT_BYTES = 1 << 20 };
+    jit_gemm_replay_outcome outcome;
+    char *report = cli_alloc(REPORT_BYTES);
+    const jit_gemm_status status =
+        jit_gemm_capsule_replay(context, path, &outcome, report, REPORT_BYTES, NULL);
+    int code;
+
+    if (status != JIT_GEMM_OK) {
+        code = cli_report(status, NULL, verbose);
+        free(report);
+        return status == JIT_GEMM_ERR_VERSION ? CLI_USAGE : code;
+    }
+    size_t length = strcspn(report, "\n");
+    printf("%.*s\n", (int)length, report);
+    if (verbose || outcome != JIT_GEMM_REPLAY_SAME_ERROR) {
+        fflush(stdout);
+        fputs(report + length + (report[length] != '\0'), stderr);
+    }
+    free(report);
+    return outcome == JIT_GEMM_REPLAY_SAME_ERROR ? CLI_OK : CLI_FAILED;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct cli_context_options options = {.arch = ANY_ARCH, .no_cache = true};
+    const struct cli_option own[] = {
+        {"--nvrtc", "PATH", "NVRTC library to open", CLI_TEXT, &options.nvrtc},
+        {"--compile-limit", "SECONDS", "most time of one compile; 120", CLI_INT,
+         &options.compile_limit_s},
+        {"--verbose", NULL, "print versions and errors also where they are the same",
+         CLI_FLAG, &options.verbose},
+        {0},
+    };
+    const struct cli_option *groups[] = {own, NULL};
+    jit_gemm_context *context = NULL;
+    int words = 0;
+
+    int code = cli_parse(&replay_help, groups, argc, argv, &words);
+    if (code >= 0) {
+        return code;
+    }
+    if (words != 1) {
+        return cli_usage_error("replay: name the folder of one capsule");
+    }
+    code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
+    if (code == CLI_OK) {
+        code = replay(context, argv[1], options.verbose);
+    }
+    jit_gemm_context_destroy(&context);
+    return code;
+}
