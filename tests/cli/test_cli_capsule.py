@@ -14,6 +14,19 @@ from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, named_tests, 
 
 BROKEN = sys.argv[3]
 SECRET = "secret_place"
+# The assembler knows no such rounding.
+PTX = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .func (.param .b32 r) keep(.param .b32 a, .param .b32 b, .param .b32 c, .param .b32 d)
+{
+    .reg .f32 %f<3>;
+    ld.param.f32 %f1, [a];
+    add.rx.f32 %f2, %f1, %f1;
+    st.param.f32 [r], %f2;
+    ret;
+}
+"""
 
 
 def leave(folder, *words, variables=None):
@@ -94,6 +107,26 @@ def test_the_manifest_of_a_capsule_prewarms():
         done = tool("prewarm", found[0] / "problem.manifest", *ARCH, cache=folder.cache)
         expect_exit(done, 0)
         expect("total=1 cached=0 compiled=1" in done.stdout, "summary", done)
+
+
+def test_code_that_the_assembler_refuses_leaves_one_that_replays():
+    need_compiler()
+    with Folder() as folder:
+        code = folder.path / SECRET / "keep.ptx"
+        code.parent.mkdir()
+        code.write_text(PTX)
+        capsules = folder.path / "capsules"
+        done = tool("build", *SMALL, *ARCH, "--epilogue-code", code, "--epilogue-symbol", "keep", "-o",
+                    folder.path / "out.cubin", "--capsule", capsules, cache=folder.cache)
+        expect_exit(done, 1)
+        found = list(capsules.iterdir()) if capsules.exists() else []
+        expect(len(found) == 1, f"{found}", done)
+        for path in found[0].iterdir():
+            expect(SECRET not in path.read_text(), f"{path.name} has {SECRET}")
+        expect("ptxas" in (found[0] / "log.txt").read_text(), "the log")
+        replayed = tool("replay", found[0])
+        expect_exit(replayed, 0)
+        expect(replayed.stdout.startswith("replay: same error; "), "same", replayed)
 
 
 def test_the_callers_own_error_leaves_none():
