@@ -157,14 +157,18 @@ Test(capsule, refused_code_leaves_one_too_and_its_log)
     api_fixture_close(&bench.fixture);
 }
 
+/* Of the last compile that broke. */
+static bool asked_lineinfo, asked_rounds_apart;
+
 /* A compiler whose every compile breaks. */
 static jit_gemm_status break_always(struct jg_compiler *compiler,
                                     const struct jg_compile_request *request,
                                     struct jg_compile_result *ret_result)
 {
     (void)compiler;
-    (void)request;
     (void)ret_result;
+    asked_lineinfo = request->has_lineinfo;
+    asked_rounds_apart = request->rounds_apart;
     return jg_fail_system(JIT_GEMM_ERR_INTERNAL, "compiler", "", "it breaks");
 }
 
@@ -210,6 +214,39 @@ Test(capsule, kernels_with_a_named_epilogue_and_with_none_have_theirs)
         cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK, "%s",
                      jit_gemm_last_error());
         cr_expect_eq(outcome, JIT_GEMM_REPLAY_SAME_ERROR);
+        api_fixture_close(&bench.fixture);
+    }
+}
+
+Test(capsule, options_are_those_of_the_compile_and_replayed)
+{
+    static const struct {
+        const char *text, *options;
+        bool has_lineinfo, rounds_apart;
+    } rows[] = {
+        {"512x512x512 bf16", "--ptxas-options=-v\n", false, false},
+        {"512x512x512 bf16 config=lineinfo=1", "=-v -lineinfo\n", true, false},
+        {"512x512x512 bf16 invariant=m", "=-v -fmad=false\n", false, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct capsule_bench bench;
+        char capsule[256] = "";
+        int outcome;
+        capsule_set_up(&bench);
+        use_breaking_compiler(&bench);
+        const jit_gemm_problem problem = api_problem(rows[i].text);
+        jit_gemm *gemm = NULL;
+
+        cr_expect_eq(jit_gemm_create(bench.fixture.context, &problem, &gemm),
+                     JIT_GEMM_ERR_INTERNAL, "%s", jit_gemm_last_error());
+
+        cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+        capsule_expect(capsule, "capsule.txt", rows[i].options);
+        asked_lineinfo = !rows[i].has_lineinfo;
+        asked_rounds_apart = !rows[i].rounds_apart;
+        cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK);
+        cr_expect_eq(asked_lineinfo, rows[i].has_lineinfo, "%s", rows[i].text);
+        cr_expect_eq(asked_rounds_apart, rows[i].rounds_apart, "%s", rows[i].text);
         api_fixture_close(&bench.fixture);
     }
 }
@@ -410,6 +447,11 @@ Test(capsule, folder_takes_sixteen)
     }
 
     cr_expect_not_null(strstr(bench.fixture.log, "has 16, which is all it may have"));
+    bench.fixture.log_size = 0;
+    cr_assert_eq(
+        capsule_create(bench.fixture.context, "e", capsule_broken, NULL, "512x512x64 bf16"),
+        JIT_GEMM_ERR_COMPILE);
+    cr_expect_not_null(strstr(bench.fixture.log, " lies in a capsule: "), "it has one");
     api_fixture_close(&bench.fixture);
 }
 

@@ -142,6 +142,42 @@ Test(replay, hostile_record_is_refused_by_its_field)
     api_fixture_close(&bench.fixture);
 }
 
+Test(replay, manifest_of_another_number_of_kernels_is_refused)
+{
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        {"jit_gemm manifest 1\n", "has 0 kernels"},
+        {"jit_gemm manifest 1\nproblem 64x64x64 bf16\nproblem 64x64x72 bf16\n",
+         "has 2 kernels"},
+        {"jit_gemm manifest 1\nproblem 64x64x64 bf17\n", "manifest line 2"},
+        {"jit_gemm manifest 1\nproblem 64x64x64 bf16 epilogue=none\n", "none"},
+    };
+    struct capsule_bench bench;
+    char capsule[256] = "";
+    int outcome;
+    capsule_set_up(&bench);
+    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
+    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    struct jg_str manifest = capsule_read_file(capsule, "problem.manifest");
+    size_t size = manifest.size;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char from[64], to[64];
+        snprintf(from, sizeof(from), "problem.manifest %zu\n", size);
+        size = strlen(rows[i].text);
+        snprintf(to, sizeof(to), "problem.manifest %zu\n", size);
+        capsule_edit(capsule, "capsule.txt", from, to);
+        capsule_write_file(capsule, "problem.manifest", rows[i].text, size);
+        cr_expect_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0),
+                     JIT_GEMM_ERR_ARGUMENT, "%s: %s", rows[i].text, jit_gemm_last_error());
+        cr_expect(api_error_has(rows[i].words));
+    }
+
+    jg_str_free(&manifest);
+    api_fixture_close(&bench.fixture);
+}
+
 Test(replay, files_that_are_none_are_refused)
 {
     struct capsule_bench bench;
