@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a replay makes of capsules: whole, damaged and hostile ones. */
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -209,6 +210,59 @@ Test(replay, files_that_are_none_are_refused)
     api_fixture_close(&bench.fixture);
 }
 
+static jit_gemm_status given_status;
+
+static jit_gemm_status give_status(struct jg_compiler *compiler,
+                                   const struct jg_compile_request *request,
+                                   struct jg_compile_result *ret_result)
+{
+    (void)compiler;
+    (void)request;
+    (void)ret_result;
+    return jg_fail_system(given_status, "compiler", "", "as it was told");
+}
+
+static void destroy_nothing(struct jg_compiler *compiler)
+{
+    (void)compiler;
+}
+
+Test(replay, compile_that_could_not_be_tried_is_no_outcome)
+{
+    static const struct {
+        jit_gemm_status status;
+        bool is_outcome;
+    } rows[] = {
+        {JIT_GEMM_ERR_NO_MEMORY, false},  {JIT_GEMM_ERR_NO_COMPILER, false},
+        {JIT_GEMM_ERR_CANCELLED, false},  {JIT_GEMM_ERR_COMPILE, true},
+        {JIT_GEMM_ERR_INTERNAL, true},    {JIT_GEMM_ERR_ARGUMENT, true},
+        {JIT_GEMM_ERR_UNSUPPORTED, true},
+    };
+    static struct jg_compiler compiler = {.signature = "given 1",
+                                          .path = "",
+                                          .compile = give_status,
+                                          .destroy = destroy_nothing};
+    struct capsule_bench bench;
+    struct jg_toolchain *toolchain = NULL;
+    char capsule[256] = "";
+    int outcome;
+    capsule_set_up(&bench);
+    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
+    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    cr_assert_eq(jg_toolchain_create_with(&compiler, &toolchain), JIT_GEMM_OK);
+    jg_context_use_toolchain(bench.fixture.context, toolchain);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        given_status = rows[i].status;
+        cr_expect_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0),
+                     rows[i].is_outcome ? JIT_GEMM_OK : rows[i].status, "%d",
+                     (int)rows[i].status);
+        cr_expect_eq(outcome, rows[i].is_outcome ? JIT_GEMM_REPLAY_OTHER_ERROR : -1);
+    }
+
+    api_fixture_close(&bench.fixture);
+}
+
 Test(replay, each_changed_byte_of_the_record_is_read_or_refused)
 {
     static const char changes[] = {'\n', ' ', 'x', '\0', '9', (char)0xff};
@@ -257,6 +311,7 @@ Test(replay, replay_survives_every_failing_allocation)
         jg_alloc_fail_at(0, false);
         cr_expect(status == JIT_GEMM_OK || status == JIT_GEMM_ERR_NO_MEMORY,
                   "allocation %ld: %d, %s", number, (int)status, jit_gemm_last_error());
+        /* An error whose record lacks memory is another one. */
         cr_expect_neq(outcome, JIT_GEMM_REPLAY_COMPILES);
     }
 
