@@ -19,8 +19,16 @@ struct jg_cache_bundle {
     int fd;
     uint32_t count;
     int64_t modified;
+    bool is_signed;
+    jg_cache_public_key key; /* of a signed one, as the serial number */
+    uint64_t serial;
     unsigned char index[]; /* `count` rows, as they stand in the file */
 };
+
+static uint64_t signature_bytes(const unsigned char header[BUNDLE_HEADER_BYTES])
+{
+    return load_u32(header + BUNDLE_AT_SIGNED) != 0 ? BUNDLE_SIGNATURE_BYTES : 0;
+}
 
 static const unsigned char *row_at(const struct jg_cache_bundle *bundle, uint32_t i)
 {
@@ -48,8 +56,10 @@ static jg_cache_result check_header(const unsigned char header[BUNDLE_HEADER_BYT
     } else if (total != file_bytes) {
         jg_cache_say(why, "the bundle has %llu bytes and should have %llu: copy it again",
                      (unsigned long long)file_bytes, (unsigned long long)total);
-    } else if (count > BUNDLE_COUNT_MAX ||
-               BUNDLE_HEADER_BYTES + (uint64_t)count * BUNDLE_ROW_BYTES > total) {
+    } else if (count > BUNDLE_COUNT_MAX || BUNDLE_HEADER_BYTES +
+                                                   (uint64_t)count * BUNDLE_ROW_BYTES +
+                                                   signature_bytes(header) >
+                                               total) {
         jg_cache_say(why, "the bundle says that it has %u entries, more than fit", count);
     } else {
         *ret_count = count;
@@ -97,27 +107,80 @@ static jg_cache_result check_index(const struct jg_cache_bundle *bundle,
         jg_cache_say(why, "the SHA-256 of the bundle's header and index does not hold");
         return JG_CACHE_DAMAGED;
     }
-    for (int at = BUNDLE_AT_RESERVED; at < BUNDLE_AT_DIGEST; at++) {
+    const uint32_t is_signed = load_u32(header + BUNDLE_AT_SIGNED);
+    if (is_signed > 1) {
+        jg_cache_say(why, "the bundle's header has %u in the place of 0 or 1, signed",
+                     is_signed);
+        return JG_CACHE_DAMAGED;
+    }
+    for (int at = is_signed != 0 ? BUNDLE_AT_RESERVED : BUNDLE_AT_SERIAL;
+         at < BUNDLE_AT_DIGEST; at++) {
         if (header[at] != 0) {
             jg_cache_say(why, "what is reserved in the bundle's header is not zero");
             return JG_CACHE_DAMAGED;
         }
     }
-    return check_rows(bundle, load_u64(header + BUNDLE_AT_TOTAL_BYTES), why);
+    return JG_CACHE_OK;
+}
+
+/* The signature, if there is one, holds whoever is trusted. Digest and header do. */
+static jg_cache_result check_signature(struct jg_cache_bundle *bundle,
+                                       const unsigned char header[BUNDLE_HEADER_BYTES],
+                                       const struct jg_cache_why *why)
+{
+    unsigned char signature[BUNDLE_SIGNATURE_BYTES];
+    struct iovec part = {signature, sizeof(signature)};
+    if (signature_bytes(header) == 0) {
+        return JG_CACHE_OK;
+    }
+    const uint64_t total = load_u64(header + BUNDLE_AT_TOTAL_BYTES);
+    jg_cache_result result = jg_cache_store_read_parts(
+        bundle->fd, &part, 1, (off_t)(total - sizeof(signature)), why);
+    if (result == JG_CACHE_OK) {
+        result = bundle_check_signature(header, signature, why);
+    }
+    if (result == JG_CACHE_OK) {
+        bundle->is_signed = true;
+        bundle->serial = load_u64(header + BUNDLE_AT_SERIAL);
+        memcpy(bundle->key.bytes, header + BUNDLE_AT_KEY, sizeof(bundle->key.bytes));
+    }
+    return result;
+}
+
+/* All that can be said of the bundle without its entries, once the index is read. */
+static jg_cache_result check_whole(struct jg_cache_bundle *bundle,
+                                   const unsigned char header[BUNDLE_HEADER_BYTES],
+                                   const jg_cache_options *options,
+                                   const struct jg_cache_why *why)
+{
+    jg_cache_result result = check_index(bundle, header, why);
+    if (result == JG_CACHE_OK) {
+        result = check_signature(bundle, header, why);
+    }
+    if (result == JG_CACHE_OK) {
+        result = bundle_check_signer(header, options, why);
+    }
+    return result == JG_CACHE_OK ? check_rows(bundle,
+                                              load_u64(header + BUNDLE_AT_TOTAL_BYTES) -
+                                                  signature_bytes(header),
+                                              why)
+                                 : result;
 }
 
 /* Fills the bundle's index, which has room for `count` rows, and checks it. */
 static jg_cache_result read_index(struct jg_cache_bundle *bundle,
                                   const unsigned char header[BUNDLE_HEADER_BYTES],
+                                  const jg_cache_options *options,
                                   const struct jg_cache_why *why)
 {
     struct iovec part = {bundle->index, (size_t)bundle->count * BUNDLE_ROW_BYTES};
     const jg_cache_result result =
         jg_cache_store_read_parts(bundle->fd, &part, 1, BUNDLE_HEADER_BYTES, why);
-    return result == JG_CACHE_OK ? check_index(bundle, header, why) : result;
+    return result == JG_CACHE_OK ? check_whole(bundle, header, options, why) : result;
 }
 
-jg_cache_result jg_cache_bundle_open(int fd, struct jg_cache_bundle **ret_bundle,
+jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
+                                     struct jg_cache_bundle **ret_bundle,
                                      const struct jg_cache_why *why)
 {
     struct stat st;
@@ -148,7 +211,8 @@ jg_cache_result jg_cache_bundle_open(int fd, struct jg_cache_bundle **ret_bundle
     bundle->fd = fd;
     bundle->count = count;
     bundle->modified = st.st_mtim.tv_sec;
-    result = read_index(bundle, header, why);
+    bundle->is_signed = false;
+    result = read_index(bundle, header, options, why);
     if (result == JG_CACHE_OK) {
         *ret_bundle = bundle;
     } else {
@@ -163,6 +227,16 @@ void jg_cache_bundle_close(struct jg_cache_bundle *bundle)
         close(bundle->fd);
         free(bundle);
     }
+}
+
+bool jg_cache_bundle_signature(const struct jg_cache_bundle *bundle,
+                               jg_cache_public_key *ret_key, uint64_t *ret_serial)
+{
+    if (bundle->is_signed) {
+        *ret_key = bundle->key;
+        *ret_serial = bundle->serial;
+    }
+    return bundle->is_signed;
 }
 
 uint32_t jg_cache_bundle_count(const struct jg_cache_bundle *bundle)

@@ -15,7 +15,10 @@ enum {
     BUNDLE_AT_ENTRY_FORMAT = 12,
     BUNDLE_AT_TOTAL_BYTES = 16,
     BUNDLE_AT_COUNT = 24,
-    BUNDLE_AT_RESERVED = 28,
+    BUNDLE_AT_SIGNED = 28, /* 0 or 1; without a signature the next two are zero */
+    BUNDLE_AT_SERIAL = 32,
+    BUNDLE_AT_KEY = 40,
+    BUNDLE_AT_RESERVED = 72,
     BUNDLE_AT_DIGEST = 96,
     BUNDLE_HEADER_BYTES = 128, /* the index follows */
     BUNDLE_ROW_BYTES = 64,
@@ -23,7 +26,8 @@ enum {
     BUNDLE_ROW_AT_OFFSET = 16,
     BUNDLE_ROW_AT_BYTES = 24,
     BUNDLE_ROW_AT_DIGEST = 32,
-    BUNDLE_COUNT_MAX = 1 << 20
+    BUNDLE_COUNT_MAX = 1 << 20,
+    BUNDLE_SIGNATURE_BYTES = 64 /* at the end of a signed file */
 };
 
 /* Like that of an entry, with another letter. */
@@ -47,5 +51,23 @@ static inline void bundle_digest(const unsigned char header[BUNDLE_HEADER_BYTES]
     }
     crypto_hash_sha256_final(&state, digest);
 }
+
+/* bundle_sign.c: writes serial number and public key into a header, before its digest. */
+void bundle_sign_header(const struct jg_cache_signer *signer,
+                        unsigned char header[BUNDLE_HEADER_BYTES]);
+/* Signs a header that has its digest. */
+void bundle_sign(const struct jg_cache_signer *signer,
+                 const unsigned char header[BUNDLE_HEADER_BYTES],
+                 unsigned char ret_signature[BUNDLE_SIGNATURE_BYTES]);
+/* DAMAGED unless the signature is that of the header's key over its digest, which holds. */
+jg_cache_result
+bundle_check_signature(const unsigned char header[BUNDLE_HEADER_BYTES],
+                       const unsigned char signature[BUNDLE_SIGNATURE_BYTES],
+                       const struct jg_cache_why *why);
+/* UNTRUSTED unless the header has a key and a serial number that the options ask for. The
+ * signature holds, or there is none. */
+jg_cache_result bundle_check_signer(const unsigned char header[BUNDLE_HEADER_BYTES],
+                                    const jg_cache_options *options,
+                                    const struct jg_cache_why *why);
 
 #endif

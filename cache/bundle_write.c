@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sodium/utils.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ struct item {
 struct jg_cache_bundle_writer {
     struct item *items;
     size_t count, capacity;
+    bool is_signed;
+    struct jg_cache_signer signer;
 };
 
 /* A file that is being written. */
@@ -52,8 +55,16 @@ void jg_cache_bundle_end(jg_cache_bundle_writer *writer)
     for (size_t i = 0; i < writer->count; i++) {
         jg_cache_store_release(&writer->items[i].given);
     }
+    sodium_memzero(&writer->signer, sizeof(writer->signer));
     free(writer->items);
     free(writer);
+}
+
+void jg_cache_bundle_sign(jg_cache_bundle_writer *writer, const jg_cache_secret_key *secret,
+                          uint64_t serial)
+{
+    writer->is_signed = true;
+    writer->signer = (struct jg_cache_signer){.secret = *secret, .serial = serial};
 }
 
 /* Takes over what was given. */
@@ -259,6 +270,22 @@ static jg_cache_result write_entries(const jg_cache_bundle_writer *writer,
 
 /* ------------------------------------------------------------------------------ whole */
 
+/* Fills the header: all of the file but the signature is known. */
+static void fill_header(const jg_cache_bundle_writer *writer, unsigned char *head,
+                        size_t head_bytes, uint64_t total)
+{
+    memcpy(head + BUNDLE_AT_MAGIC, bundle_magic, sizeof(bundle_magic));
+    store_u32(head + BUNDLE_AT_FORMAT, BUNDLE_FORMAT);
+    store_u32(head + BUNDLE_AT_ENTRY_FORMAT, JG_CACHE_FORMAT);
+    store_u64(head + BUNDLE_AT_TOTAL_BYTES, total);
+    store_u32(head + BUNDLE_AT_COUNT, (uint32_t)writer->count);
+    if (writer->is_signed) {
+        bundle_sign_header(&writer->signer, head);
+    }
+    bundle_digest(head, head + BUNDLE_HEADER_BYTES, head_bytes - BUNDLE_HEADER_BYTES,
+                  head + BUNDLE_AT_DIGEST);
+}
+
 /* Header and index come last: before, there are zeros in their place. `head` has room for
  * both, and is zero. */
 static jg_cache_result write_bundle(const jg_cache_bundle_writer *writer,
@@ -275,12 +302,16 @@ static jg_cache_result write_bundle(const jg_cache_bundle_writer *writer,
     if (result != JG_CACHE_OK) {
         return result;
     }
-    memcpy(head + BUNDLE_AT_MAGIC, bundle_magic, sizeof(bundle_magic));
-    store_u32(head + BUNDLE_AT_FORMAT, BUNDLE_FORMAT);
-    store_u32(head + BUNDLE_AT_ENTRY_FORMAT, JG_CACHE_FORMAT);
-    store_u64(head + BUNDLE_AT_TOTAL_BYTES, total);
-    store_u32(head + BUNDLE_AT_COUNT, (uint32_t)writer->count);
-    bundle_digest(head, index, head_bytes - BUNDLE_HEADER_BYTES, head + BUNDLE_AT_DIGEST);
+    total += writer->is_signed ? BUNDLE_SIGNATURE_BYTES : 0;
+    fill_header(writer, head, head_bytes, total);
+    if (writer->is_signed) {
+        unsigned char signature[BUNDLE_SIGNATURE_BYTES];
+        bundle_sign(&writer->signer, head, signature);
+        result = write_bytes(output, signature, sizeof(signature), why);
+        if (result != JG_CACHE_OK) {
+            return result;
+        }
+    }
     if (lseek(output->fd, 0, SEEK_SET) != 0) {
         return jg_cache_say_errno(why, errno, "write the bundle");
     }

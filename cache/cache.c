@@ -24,6 +24,22 @@ struct look {
     } fate;
 };
 
+/* A floor that nothing is measured by, and keys for what this open would make or write, are
+ * mistakes of the caller. */
+static jg_cache_result check_signature_options(const jg_cache_options *options,
+                                               const struct jg_cache_why *why)
+{
+    if (options->least_serial > 0 && options->key_count == 0) {
+        jg_cache_say(why, "a least serial number needs the keys that may sign it");
+        return JG_CACHE_UNTRUSTED;
+    }
+    if (options->key_count > 0 && !options->read_only) {
+        jg_cache_say(why, "only a bundle has a signature, and it is opened read-only");
+        return JG_CACHE_UNTRUSTED;
+    }
+    return JG_CACHE_OK;
+}
+
 jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_cache,
                               char *reason, size_t reason_size)
 {
@@ -50,12 +66,19 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
     cache->max_bytes = options->max_bytes;
     atomic_init(&cache->unseen_bytes, 0);
     int file_fd = -1;
-    jg_cache_result result = jg_cache_dir_open(options, cache, &file_fd, &why);
+    jg_cache_result result = check_signature_options(options, &why);
+    if (result == JG_CACHE_OK) {
+        result = jg_cache_dir_open(options, cache, &file_fd, &why);
+    }
     if (result == JG_CACHE_OK && file_fd >= 0) {
-        result = jg_cache_bundle_open(file_fd, &cache->bundle, &why);
+        result = jg_cache_bundle_open(file_fd, options, &cache->bundle, &why);
         if (result != JG_CACHE_OK) {
             close(file_fd);
         }
+    } else if (result == JG_CACHE_OK && options->key_count > 0) {
+        close(cache->folder_fd);
+        jg_cache_say(&why, "a folder has no signature: name a signed bundle");
+        result = JG_CACHE_UNTRUSTED;
     }
     if (result != JG_CACHE_OK) {
         free(cache->folder);
@@ -87,6 +110,13 @@ const char *jg_cache_folder(const jg_cache *cache)
 bool jg_cache_is_bundle(const jg_cache *cache)
 {
     return cache != NULL && cache->bundle != NULL;
+}
+
+bool jg_cache_signature(const jg_cache *cache, jg_cache_public_key *ret_key,
+                        uint64_t *ret_serial)
+{
+    return jg_cache_is_bundle(cache) &&
+           jg_cache_bundle_signature(cache->bundle, ret_key, ret_serial);
 }
 
 jg_cache_name jg_cache_name_of(const void *material, size_t material_size)

@@ -125,12 +125,22 @@ jg_cache_result jg_cache_load(const jg_cache *cache, const jg_cache_name *name,
                               bool payload, struct jg_cache_loaded *ret_loaded,
                               const struct jg_cache_why *why);
 
+/* Who signs a bundle, and with which serial number. Wiped after use. */
+struct jg_cache_signer {
+    jg_cache_secret_key secret;
+    uint64_t serial;
+};
+
 /* bundle.c: many entries in one file. */
 struct jg_cache_bundle;
 /* Opens a bundle in a file that is open and trusted; the descriptor is the bundle's on OK.
- * DAMAGED, IO, NO_MEMORY. */
-jg_cache_result jg_cache_bundle_open(int fd, struct jg_cache_bundle **ret_bundle,
+ * DAMAGED; UNTRUSTED, if it is not signed as the options ask; IO, NO_MEMORY. */
+jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
+                                     struct jg_cache_bundle **ret_bundle,
                                      const struct jg_cache_why *why);
+/* False if it is not signed. */
+bool jg_cache_bundle_signature(const struct jg_cache_bundle *bundle,
+                               jg_cache_public_key *ret_key, uint64_t *ret_serial);
 void jg_cache_bundle_close(struct jg_cache_bundle *bundle);
 uint32_t jg_cache_bundle_count(const struct jg_cache_bundle *bundle);
 /* Name of the entry with a number below the count, in order of names. */

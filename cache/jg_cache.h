@@ -37,7 +37,8 @@ typedef enum jg_cache_result {
     JG_CACHE_EXISTS = 2,    /**< A put found an equal, good entry; nothing was written. */
     JG_CACHE_DAMAGED = 3,   /**< Entry refused: size, header, checksum or trailing bytes. */
     JG_CACHE_MISMATCH = 4,  /**< Entry refused: other key material under the same name. */
-    JG_CACHE_UNTRUSTED = 5, /**< Folder or entry refused: owner, mode, link or file kind. */
+    JG_CACHE_UNTRUSTED = 5, /**< Folder or entry refused: owner, mode, link, file kind, or
+                                 the signature of a bundle. */
     JG_CACHE_NO_FOLDER =
         6,           /**< No folder is named or can be derived, or it cannot be made. */
     JG_CACHE_IO = 7, /**< A system call failed; see errno in the reason. */
@@ -53,6 +54,16 @@ const char *jg_cache_result_name(jg_cache_result result);
 typedef struct jg_cache_name {
     unsigned char bytes[16]; /**< Printed as 32 hexadecimal digits. */
 } jg_cache_name;
+
+/** An Ed25519 public key. */
+typedef struct jg_cache_public_key {
+    unsigned char bytes[32]; /**< Printed as 64 hexadecimal digits. */
+} jg_cache_public_key;
+
+/** An Ed25519 secret key: the seed of RFC 8032, from a generator fit for secrets. */
+typedef struct jg_cache_secret_key {
+    unsigned char bytes[32]; /**< Wipe it after use. */
+} jg_cache_secret_key;
 
 /** What an entry is found by. The material is borrowed for the call. */
 typedef struct jg_cache_key {
@@ -100,6 +111,10 @@ typedef struct jg_cache_options {
     bool read_only;          /**< Never write, create, quarantine or remove. */
     bool no_sync;            /**< Skip fsync (tests, tmpfs). Reads verify either way. */
     uint64_t max_bytes;      /**< Puts trim a folder that holds more; 0 means no limit. */
+    const jg_cache_public_key *keys; /**< Borrowed for the open. Not none: only a bundle
+                                        that one of them has signed is opened. */
+    size_t key_count;                /**< Entries of `keys`. */
+    uint64_t least_serial;           /**< With keys: a lower serial number is refused. */
 } jg_cache_options;
 
 /**
@@ -112,6 +127,10 @@ typedef struct jg_cache_options {
  * by the same rules; its index is read and checked now (DAMAGED), its entries when they are
  * asked for. Nothing is mapped: a bundle that is cut or changed while it is open costs
  * hits, never the program.
+ *
+ * A signature that does not hold is DAMAGED, whoever is trusted. With keys a bundle without
+ * a signature of one of them, or below the least serial number, is UNTRUSTED, and so is a
+ * folder; a least serial number without keys too. The rules about owners hold beside.
  *
  * @param options may be NULL: all zero
  * @param[out] ret_cache receives the cache; untouched on failure
@@ -128,6 +147,24 @@ const char *jg_cache_folder(const jg_cache *cache);
 
 /** Is it a bundle? */
 bool jg_cache_is_bundle(const jg_cache *cache);
+
+/** Key and serial number of a signed bundle, whose signature holds. False, and the results
+ * untouched, for any other cache. */
+bool jg_cache_signature(const jg_cache *cache, jg_cache_public_key *ret_key,
+                        uint64_t *ret_serial);
+
+/** The public key that belongs to a secret one. */
+jg_cache_public_key jg_cache_public_key_of(const jg_cache_secret_key *secret);
+
+/** Size of a key as text: 64 digits and the ending zero. */
+#define JG_CACHE_KEY_TEXT_SIZE 65
+
+/** Writes the 32 bytes of a key as lower-case digits. */
+void jg_cache_key_print(const unsigned char bytes[32],
+                        char ret_text[JG_CACHE_KEY_TEXT_SIZE]);
+
+/** Reads 64 hexadecimal digits. False, and nothing is written, if the text is not that. */
+bool jg_cache_key_read(const char *text, size_t length, unsigned char ret_bytes[32]);
 
 /** The name that key material gives an entry, unless the caller has names of its own:
  * XXH3-128 in canonical byte order. */
@@ -288,8 +325,18 @@ jg_cache_result jg_cache_bundle_add_value(jg_cache_bundle_writer *writer,
                                           const jg_cache_value *value);
 
 /**
+ * Has the bundle signed when it is written. The same entries, key and serial number give
+ * the same bytes.
+ * @param secret copied; wiped by ::jg_cache_bundle_end
+ * @param serial what a reader's least serial number is compared with
+ */
+void jg_cache_bundle_sign(jg_cache_bundle_writer *writer, const jg_cache_secret_key *secret,
+                          uint64_t serial);
+
+/**
  * Writes the bundle: a temporary file beside `path`, fsync, rename over what is there.
- * Every entry is verified. The bytes depend on the entries only. Mode 0644 less the umask.
+ * Every entry is verified. The bytes depend on the entries and what signs them. Mode 0644
+ * less the umask.
  *
  * @param[out] ret_counts filled on OK; may be NULL
  * @return OK; else there is no new file, and the reason says why: the result of an entry

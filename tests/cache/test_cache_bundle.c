@@ -402,6 +402,11 @@ Test(cache_bundle, wrong_header_under_a_right_digest_is_damage)
         {BUNDLE_AT_COUNT, 4, BUNDLE_COUNT_MAX, "says that it has 1048576 entries"},
         {BUNDLE_AT_COUNT, 4, N_SAMPLES + 1, ""},
         {BUNDLE_AT_COUNT, 4, N_SAMPLES - 1, ""},
+        {BUNDLE_AT_SERIAL, 1, 1, "what is reserved in the bundle's header is not zero"},
+        {BUNDLE_AT_KEY + 31, 1, 1, "what is reserved in the bundle's header is not zero"},
+        {BUNDLE_AT_SIGNED, 4, 1, "the signature of the bundle does not hold"},
+        {BUNDLE_AT_SIGNED, 4, 2, "has 2 in the place of 0 or 1, signed"},
+        {BUNDLE_AT_SIGNED, 4, 1 << 24, "has 16777216 in the place of 0 or 1, signed"},
         {BUNDLE_AT_RESERVED, 4, 1, "what is reserved in the bundle's header is not zero"},
         {BUNDLE_AT_DIGEST - 1, 1, 1, "what is reserved in the bundle's header is not zero"},
     };
