@@ -12,13 +12,28 @@
 int cache_explain(int argc, char **argv);
 int cache_export(int argc, char **argv);
 int cache_import(int argc, char **argv);
+int cache_keygen(int argc, char **argv);
+int cache_sign(int argc, char **argv);
 
 /* Opens the folder of --cache, JIT_GEMM_CACHE_DIR, or the user. CLI_OK, or the error was
  * printed. */
 int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache);
 
-/* Opens a bundle by its path. CLI_OK, or the error was printed. */
-int cache_tool_open_bundle(const char *path, jg_cache **ret_bundle);
+/* Whose signature of a bundle is asked for, and its least serial number. */
+struct cache_signers {
+    jg_cache_public_key keys[64];
+    size_t count;
+    uint64_t least_serial;
+};
+
+/* Opens a bundle by its path; `signers` NULL: whether it is signed or not. CLI_OK, or the
+ * error was printed. */
+int cache_tool_open_bundle(const char *path, const struct cache_signers *signers,
+                           jg_cache **ret_bundle);
+
+/* Reads a public key: its 64 digits, or the path of a file that has them in its one line.
+ * CLI_OK, or the error was printed. */
+int cache_read_public_key(const char *word, jg_cache_public_key *ret_key);
 
 /* Is the entry whole, and its code such that a create would take it? Otherwise prints a
  * line with its key and what is wrong, and `suffix`. A visit must verify. */

@@ -34,12 +34,18 @@ int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache)
     return CLI_OK;
 }
 
-int cache_tool_open_bundle(const char *path, jg_cache **ret_bundle)
+int cache_tool_open_bundle(const char *path, const struct cache_signers *signers,
+                           jg_cache **ret_bundle)
 {
     char absolute[PATH_MAX + 8], reason[512] = "";
     jg_cache_options options = {.folder = absolute, .read_only = true};
     jg_cache *bundle = NULL;
 
+    if (signers != NULL) {
+        options.keys = signers->keys;
+        options.key_count = signers->count;
+        options.least_serial = signers->least_serial;
+    }
     if (cli_absolute_path("the bundle", path, absolute, sizeof(absolute)) != CLI_OK) {
         return CLI_FAILED;
     }
@@ -320,19 +326,60 @@ static int check_entry(void *user, const jg_cache_entry *entry)
 }
 
 static const struct cli_help verify_help = {
-    "cache verify [FILE] [--remove] [--cache DIR]",
+    "cache verify [FILE [--key PUBLIC]... [--least-serial N]] [--remove] [--cache DIR]",
     "Reads every entry of the cache folder, or of a bundle, verifies its checksums, and looks\n"
     "at its code as a create does. Bad entries are named, and exit code 1 says that there\n"
-    "were some. They do no harm: reading one is a miss.\n",
-    "  jit-gemm cache verify --remove\n  jit-gemm cache verify model.jgb\n",
+    "were some. They do no harm: reading one is a miss. A signed bundle's key and serial\n"
+    "number are printed; with --key they are demanded.\n",
+    "  jit-gemm cache verify --remove\n  jit-gemm cache verify model.jgb\n"
+    "  jit-gemm cache verify model.jgb --key release.pub --least-serial 7\n",
 };
+
+/* CLI_OK, or the error was printed. */
+static int read_signers(const struct cli_list *words, int64_t least_serial,
+                        struct cache_signers *ret_signers)
+{
+    if (words->count == 0 && least_serial > 0) {
+        return cli_usage_error("--least-serial needs the key that signs: give --key");
+    }
+    for (size_t i = 0; i < words->count; i++) {
+        const int code = cache_read_public_key(words->items[i], &ret_signers->keys[i]);
+        if (code != CLI_OK) {
+            return code;
+        }
+    }
+    ret_signers->count = words->count;
+    ret_signers->least_serial = (uint64_t)least_serial;
+    return CLI_OK;
+}
+
+static void print_signature(const jg_cache *cache)
+{
+    jg_cache_public_key key;
+    uint64_t serial = 0;
+    char text[JG_CACHE_KEY_TEXT_SIZE];
+
+    if (jg_cache_signature(cache, &key, &serial)) {
+        jg_cache_key_print(key.bytes, text);
+        printf("signature: serial=%" PRIu64 " key=%s\n", serial, text);
+    }
+}
 
 static int cache_verify(int argc, char **argv)
 {
     struct check check = {0};
+    struct cache_signers signers = {.count = 0};
+    struct cli_list key_words = {.count = 0};
+    int64_t least_serial = 0;
     const char *folder = NULL;
     const struct cli_option own[] = {
         {"--remove", NULL, "remove the bad entries", CLI_FLAG, &check.remove},
+        {"--key", "PUBLIC",
+         "the bundle must be signed by this key, or another one\nthat is so named: 64 "
+         "digits, or a file of them",
+         CLI_LIST, &key_words},
+        {"--least-serial", "N", "refuse a bundle with a lower serial number", CLI_INT,
+         &least_serial},
         {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
         {0},
     };
@@ -351,11 +398,19 @@ static int cache_verify(int argc, char **argv)
         return cli_usage_error("cache verify FILE only reads the bundle: leave out %s",
                                check.remove ? "--remove" : "--cache");
     }
-    code = words == 1 ? cache_tool_open_bundle(argv[1], &cache)
+    if (words == 0 && (key_words.count > 0 || least_serial > 0)) {
+        return cli_usage_error("cache verify: only a bundle has a signature: name one");
+    }
+    code = read_signers(&key_words, least_serial, &signers);
+    if (code != CLI_OK) {
+        return code;
+    }
+    code = words == 1 ? cache_tool_open_bundle(argv[1], &signers, &cache)
                       : cache_tool_open(folder, !check.remove, &cache);
     if (code != CLI_OK) {
         return code;
     }
+    print_signature(cache);
     jg_cache_result result = jg_cache_walk(cache, 1, check_entry, &check);
     jg_cache_close(cache);
     if (result != JG_CACHE_OK) {
@@ -442,6 +497,8 @@ static const struct cli_command subcommands[] = {
     {"verify", "verify every entry's checksums and code", cache_verify},
     {"gc", "remove old entries and leftovers", cache_gc},
     {"export", "write kernels to a bundle: one file that others read", cache_export},
+    {"keygen", "make a key pair to sign bundles with", cache_keygen},
+    {"sign", "sign a bundle", cache_sign},
     {"import", "put the kernels of a bundle into the cache folder", cache_import},
     {"explain", "say which entry a problem maps to, or what an entry holds", cache_explain},
 };

@@ -292,7 +292,7 @@ int cache_import(int argc, char **argv)
     if (words != 1) {
         return cli_usage_error("cache import: name one bundle");
     }
-    code = cache_tool_open_bundle(argv[1], &bundle);
+    code = cache_tool_open_bundle(argv[1], NULL, &bundle);
     if (code == CLI_OK) {
         code = import_bundle(bundle, argv[1], folder);
     }
