@@ -70,6 +70,16 @@ typedef struct jit_gemm_context_options {
                                 the compiler leaves a capsule (capsule.h); made when the
                                 first one is left. NULL means JIT_GEMM_CAPSULES, then none.
                                 Trouble with it is a line of the log. */
+    const uint8_t
+        *cache_keys;        /**< Ed25519 public keys, 32 bytes each, without gaps; copied.
+                               If there are any, a root must be a bundle that one of them
+                               has signed, else it counts as not to be trusted. NULL
+                               means JIT_GEMM_CACHE_KEYS, keys of 64 digits with colons
+                               between them, then none. The cache folder needs none. */
+    size_t cache_key_count; /**< Keys at `cache_keys`. */
+    uint64_t cache_least_serial; /**< A bundle with a lower serial number is not to be
+                                    trusted either; needs keys. 0 means
+                                    JIT_GEMM_CACHE_LEAST_SERIAL, then 0. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */

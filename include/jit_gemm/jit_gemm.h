@@ -105,8 +105,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_cancel(jit_gemm_context *context);
  * that begin later look there, too; a package adds what it ships in this way.
  *
  * A root must belong to the caller or to root, and nobody else may write it or exchange one
- * of the folders above it. The index of a bundle is checked now, its kernels when they are
- * taken.
+ * of the folders above it. With `options.cache_keys` it must be a bundle that one of them
+ * has signed. The index of a bundle is checked now, its kernels when they are taken.
  * @param path absolute path; copied
  * @return OK, ARGUMENT, NO_MEMORY, IO: the root cannot be used, with the reason
  */

@@ -14,6 +14,8 @@
 /* Tens of thousands of kernels. */
 #define DEFAULT_CACHE_LIMIT (UINT64_C(4) << 30)
 
+enum { KEY_DIGITS = JG_CACHE_KEY_TEXT_SIZE - 1 };
+
 jit_gemm_status jg_cache_root_check(const char *path, const char *where)
 {
     if (path == NULL || path[0] != '/') {
@@ -33,6 +35,10 @@ jit_gemm_status jg_cache_options_check(const jit_gemm_context_options *options)
     if (options->cache_roots == NULL && options->cache_root_count > 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_roots",
                        "give an array of options.cache_root_count paths", "is NULL");
+    }
+    if (options->cache_keys == NULL && options->cache_key_count > 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.cache_keys",
+                       "give options.cache_key_count keys of 32 bytes", "is NULL");
     }
     for (size_t i = 0; i < options->cache_root_count; i++) {
         char where[64];
@@ -128,14 +134,93 @@ static jit_gemm_status add_roots(const jit_gemm_context_options *options,
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
-                                    struct jg_log *log, struct jg_roots **ret_roots)
+/* Keys with colons between them; an empty one is none. `keys` has room for as many as the
+ * text can hold. */
+static jit_gemm_status read_keys(const char *text, jg_cache_public_key *keys,
+                                 size_t *ret_count)
 {
-    struct jg_roots *roots = jg_roots_create();
+    size_t count = 0;
+    for (const char *at = text; *at != '\0';) {
+        const size_t length = strcspn(at, ":");
+        if (length > 0 && !jg_cache_key_read(at, length, keys[count].bytes)) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_KEYS),
+                           "give public keys of 64 hexadecimal digits, with colons between "
+                           "them",
+                           "entry %zu of %zu characters is no key", count + 1, length);
+        }
+        count += length > 0;
+        at += length + (at[length] == ':');
+    }
+    if (count == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_KEYS),
+                       "give public keys of 64 hexadecimal digits, or unset it",
+                       "there is no key in it");
+    }
+    *ret_count = count;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status find_least_serial(const jit_gemm_context_options *options,
+                                         struct jg_root_signers *signers)
+{
+    const char *text = jg_env_get(JG_ENV_CACHE_LEAST_SERIAL);
+    const char *where = "options.cache_least_serial";
+    signers->least_serial = options->cache_least_serial;
+    if (options->cache_least_serial == 0 && text != NULL) {
+        char *end = NULL;
+        where = jg_env_name(JG_ENV_CACHE_LEAST_SERIAL);
+        errno = 0;
+        signers->least_serial = strtoull(text, &end, 10);
+        if (!isdigit((unsigned char)text[0]) || errno != 0 || *end != '\0') {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give a whole number from 0 up",
+                           "'%s' is no serial number", text);
+        }
+    }
+    if (signers->least_serial > 0 && signers->key_count == 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+                       "give the keys that sign, by options.cache_keys or "
+                       "JIT_GEMM_CACHE_KEYS",
+                       "a serial number means nothing without a signature");
+    }
+    return JIT_GEMM_OK;
+}
+
+/* The list of roots, still empty; `room` is for keys of the environment. */
+static jit_gemm_status create_roots(const jit_gemm_context_options *options,
+                                    jg_cache_public_key *room, struct jg_roots **ret_roots)
+{
+    struct jg_root_signers signers = {.keys = room};
+    const char *text = jg_env_get(JG_ENV_CACHE_KEYS);
+    if (options->cache_keys != NULL) {
+        signers.keys = (const jg_cache_public_key *)options->cache_keys;
+        signers.key_count = options->cache_key_count;
+    } else if (text != NULL) {
+        JG_TRY(read_keys(text, room, &signers.key_count));
+    }
+    JG_TRY(find_least_serial(options, &signers));
+    struct jg_roots *roots = jg_roots_create(&signers);
     if (roots == NULL) {
         return jg_error_status();
     }
-    const jit_gemm_status status = add_roots(options, roots, log);
+    *ret_roots = roots;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
+                                    struct jg_log *log, struct jg_roots **ret_roots)
+{
+    const char *text = jg_env_get(JG_ENV_CACHE_KEYS);
+    const size_t most_keys = (text != NULL ? strlen(text) : 0) / KEY_DIGITS + 1;
+    jg_cache_public_key *room = jg_alloc(most_keys * sizeof(*room));
+    struct jg_roots *roots = NULL;
+    if (room == NULL) {
+        return jg_fail_memory();
+    }
+    jit_gemm_status status = create_roots(options, room, &roots);
+    jg_free(room);
+    if (status == JIT_GEMM_OK) {
+        status = add_roots(options, roots, log);
+    }
     if (status != JIT_GEMM_OK) {
         jg_roots_destroy(roots);
         return status;

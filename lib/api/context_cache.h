@@ -11,7 +11,8 @@ jit_gemm_status jg_cache_options_check(const jit_gemm_context_options *options);
 /* The same of the path of a root that `where` names. */
 jit_gemm_status jg_cache_root_check(const char *path, const char *where);
 
-/* A root that cannot be used is logged and passed over. NO_MEMORY. */
+/* A root that cannot be used is logged and passed over. NO_MEMORY; ARGUMENT, if keys or
+ * least serial number cannot be meant. */
 jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
                                     struct jg_log *log, struct jg_roots **ret_roots);
 

@@ -12,6 +12,8 @@ static const char *const env_names[JG_ENV_COUNT] = {
     [JG_ENV_CACHE_LIMIT] = "JIT_GEMM_CACHE_LIMIT",
     [JG_ENV_CACHE_ROOTS] = "JIT_GEMM_CACHE_ROOTS",
     [JG_ENV_CAPSULES] = "JIT_GEMM_CAPSULES",
+    [JG_ENV_CACHE_KEYS] = "JIT_GEMM_CACHE_KEYS",
+    [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL",
 };
 
 const char *jg_env_name(enum jg_env variable)

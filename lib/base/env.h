@@ -15,6 +15,9 @@ enum jg_env {
     JG_ENV_CACHE_LIMIT, /* JIT_GEMM_CACHE_LIMIT: most bytes of that folder */
     JG_ENV_CACHE_ROOTS, /* JIT_GEMM_CACHE_ROOTS: read-only folders and bundles, path:path */
     JG_ENV_CAPSULES,    /* JIT_GEMM_CAPSULES: folder for capsules of failing compiles */
+    JG_ENV_CACHE_KEYS,  /* JIT_GEMM_CACHE_KEYS: who must have signed those, key:key */
+    JG_ENV_CACHE_LEAST_SERIAL, /* JIT_GEMM_CACHE_LEAST_SERIAL: the least that they may have
+                                */
     JG_ENV_COUNT
 };
 

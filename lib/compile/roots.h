@@ -13,8 +13,15 @@
 
 struct jg_roots;
 
-/* NULL without memory; recorded. */
-struct jg_roots *jg_roots_create(void);
+/* Who must have signed a root, and its least serial number. No keys: anyone, or nobody. */
+struct jg_root_signers {
+    const jg_cache_public_key *keys; /* borrowed */
+    size_t key_count;
+    uint64_t least_serial; /* 0 without keys */
+};
+
+/* NULL without memory; recorded. What `signers` has is copied, and asked of every root. */
+struct jg_roots *jg_roots_create(const struct jg_root_signers *signers);
 /* Accepts NULL. */
 void jg_roots_destroy(struct jg_roots *roots);
 
@@ -36,7 +43,8 @@ struct jg_cache *jg_roots_cache(struct jg_roots *roots, uint32_t number);
 bool jg_roots_reject(struct jg_roots *roots, const jg_cache_name *name);
 bool jg_roots_is_rejected(struct jg_roots *roots, const jg_cache_name *name);
 
-/* One line for each root: its path, and what it is or why it is not used. */
+/* One line on the keys, if there are any, and one for each root: its path, and what it is
+ * or why it is not used. */
 void jg_roots_describe(struct jg_roots *roots, struct jg_str *out);
 
 #endif

@@ -61,6 +61,9 @@ Test(alloc_walk, context_survives_every_failing_allocation)
     const char *const roots[] = {"/none", fixture.folder};
     options.cache_roots = roots;
     options.cache_root_count = 2;
+    static const uint8_t keys[64] = {1};
+    options.cache_keys = keys;
+    options.cache_key_count = 2;
     jit_gemm_context *context = NULL;
     for (long number = 1; context == NULL && number < WALK_LIMIT; number++) {
         jg_alloc_fail_at(number, 0);
