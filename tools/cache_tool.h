@@ -21,7 +21,7 @@ int cache_tool_open(const char *folder, bool read_only, jg_cache **ret_cache);
 
 /* Whose signature of a bundle is asked for, and its least serial number. */
 struct cache_signers {
-    jg_cache_public_key keys[64];
+    cli_keys keys;
     size_t count;
     uint64_t least_serial;
 };
@@ -30,10 +30,6 @@ struct cache_signers {
  * error was printed. */
 int cache_tool_open_bundle(const char *path, const struct cache_signers *signers,
                            jg_cache **ret_bundle);
-
-/* Reads a public key: its 64 digits, or the path of a file that has them in its one line.
- * CLI_OK, or the error was printed. */
-int cache_read_public_key(const char *word, jg_cache_public_key *ret_key);
 
 /* Is the entry whole, and its code such that a create would take it? Otherwise prints a
  * line with its key and what is wrong, and `suffix`. A visit must verify. */

@@ -153,13 +153,23 @@ int cli_write_file(const char *path, const void *data, size_t size);
 struct cli_context_options {
     const char *arch, *nvrtc, *cache_dir, *capsule_dir;
     const char *recipe; /* NULL: none */
-    struct cli_list cache_roots;
+    struct cli_list cache_roots, cache_keys;
+    int64_t cache_least_serial;
     const char *driver, *device; /* NULL where the command has no such option */
     bool no_cache, verbose;
     int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 11
+#define CLI_CONTEXT_OPTION_COUNT 13
+/* Room for all the keys that a list names. */
+typedef uint8_t cli_keys[64][32];
+/* Reads public keys: 64 digits each, or the path of a file that has them in its one line.
+ * CLI_OK, or the error was printed. */
+int cli_read_public_keys(const struct cli_list *words, cli_keys keys);
+/* Hands --cache-key and --cache-least-serial to a context's options, which borrow `keys`.
+ * CLI_OK, or the error was printed. */
+int cli_set_cache_keys(const struct cli_context_options *options, cli_keys keys,
+                       jit_gemm_context_options *settings);
 /* Fills a table whose targets are the fields of `options`. `with_device`: also --device,
  * which is `auto` by default, and --driver. */
 void cli_context_table(struct cli_context_options *options, bool with_device,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "jg_cache.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/recipe.h"
 
@@ -45,6 +46,16 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
         "cache folder or bundle that is only read, before the\n"
         "cache folder; may be given again; default:\nJIT_GEMM_CACHE_ROOTS",
         CLI_LIST, &options->cache_roots};
+    ret_table[count++] = (struct cli_option){
+        "--cache-key", "PUBLIC",
+        "a root must be a bundle signed by this key, or another\none that is so named: 64 "
+        "digits, or a file of them;\ndefault: JIT_GEMM_CACHE_KEYS",
+        CLI_LIST, &options->cache_keys};
+    ret_table[count++] =
+        (struct cli_option){"--cache-least-serial", "N",
+                            "refuse such a bundle with a lower serial number;\ndefault: "
+                            "JIT_GEMM_CACHE_LEAST_SERIAL",
+                            CLI_INT, &options->cache_least_serial};
     ret_table[count++] =
         (struct cli_option){"--no-cache", NULL, "neither read nor write a cache folder",
                             CLI_FLAG, &options->no_cache};
@@ -88,6 +99,53 @@ int cli_absolute_path(const char *option, const char *path, char *buffer, size_t
     if (used < 0 || (size_t)used >= size) {
         return cli_error("%s: the path is too long", option);
     }
+    return CLI_OK;
+}
+
+/* ---------------------------------------------------------------------------- keys */
+
+static int read_public_key(const char *word, uint8_t ret_bytes[32])
+{
+    size_t size = 0;
+    if (jg_cache_key_read(word, strlen(word), ret_bytes)) {
+        return CLI_OK;
+    }
+    char *text = cli_read_file(word, &size);
+    if (text == NULL) {
+        return CLI_FAILED;
+    }
+    const size_t length = strcspn(text, "\n");
+    const bool is_key = length + 1 == size && jg_cache_key_read(text, length, ret_bytes);
+    explicit_bzero(text, size); /* it may be a secret one, by mistake */
+    free(text);
+    return is_key
+               ? CLI_OK
+               : cli_error("%s holds no public key: 64 hexadecimal digits and a newline, "
+                           "as in NAME.pub of `jit-gemm cache keygen -o NAME`",
+                           word);
+}
+
+int cli_read_public_keys(const struct cli_list *words, cli_keys keys)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        if (read_public_key(words->items[i], keys[i]) != CLI_OK) {
+            return CLI_FAILED;
+        }
+    }
+    return CLI_OK;
+}
+
+int cli_set_cache_keys(const struct cli_context_options *options, cli_keys keys,
+                       jit_gemm_context_options *settings)
+{
+    if (cli_read_public_keys(&options->cache_keys, keys) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    if (options->cache_keys.count > 0) {
+        settings->cache_keys = keys[0];
+        settings->cache_key_count = options->cache_keys.count;
+    }
+    settings->cache_least_serial = (uint64_t)options->cache_least_serial;
     return CLI_OK;
 }
 
@@ -234,6 +292,7 @@ static int open_context(const struct cli_context_options *options, bool needs_de
                         jit_gemm_policy policy, jit_gemm_context **ret_context)
 {
     static const char *const no_roots[1];
+    cli_keys keys;
     char folder[PATH_MAX + 8], capsules[PATH_MAX + 8];
     static bool log_errors = true;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
@@ -255,6 +314,10 @@ static int open_context(const struct cli_context_options *options, bool needs_de
 
     if (cli_check_device(options) != CLI_OK) {
         return CLI_USAGE;
+    }
+    const int code = cli_set_cache_keys(options, keys, &settings);
+    if (code != CLI_OK) {
+        return code;
     }
     if (options->compile_limit_s > MOST_SECONDS) {
         return cli_usage_error("--compile-limit: at most %d seconds", MOST_SECONDS);

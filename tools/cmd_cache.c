@@ -42,7 +42,7 @@ int cache_tool_open_bundle(const char *path, const struct cache_signers *signers
     jg_cache *bundle = NULL;
 
     if (signers != NULL) {
-        options.keys = signers->keys;
+        options.keys = (const jg_cache_public_key *)signers->keys;
         options.key_count = signers->count;
         options.least_serial = signers->least_serial;
     }
@@ -342,11 +342,8 @@ static int read_signers(const struct cli_list *words, int64_t least_serial,
     if (words->count == 0 && least_serial > 0) {
         return cli_usage_error("--least-serial needs the key that signs: give --key");
     }
-    for (size_t i = 0; i < words->count; i++) {
-        const int code = cache_read_public_key(words->items[i], &ret_signers->keys[i]);
-        if (code != CLI_OK) {
-            return code;
-        }
+    if (cli_read_public_keys(words, ret_signers->keys) != CLI_OK) {
+        return CLI_FAILED;
     }
     ret_signers->count = words->count;
     ret_signers->least_serial = (uint64_t)least_serial;

@@ -92,28 +92,6 @@ static int read_secret(const char *path, jg_cache_secret_key *ret_secret)
     return code;
 }
 
-int cache_read_public_key(const char *word, jg_cache_public_key *ret_key)
-{
-    size_t size = 0;
-    if (jg_cache_key_read(word, strlen(word), ret_key->bytes)) {
-        return CLI_OK;
-    }
-    char *text = cli_read_file(word, &size);
-    if (text == NULL) {
-        return CLI_FAILED;
-    }
-    const size_t length = strcspn(text, "\n");
-    const bool is_key =
-        length + 1 == size && jg_cache_key_read(text, length, ret_key->bytes);
-    explicit_bzero(text, size); /* it may be a secret one, by mistake */
-    free(text);
-    return is_key
-               ? CLI_OK
-               : cli_error("%s holds no public key: 64 hexadecimal digits and a newline, "
-                           "as in NAME.pub of `jit-gemm cache keygen -o NAME`",
-                           word);
-}
-
 /* ---------------------------------------------------------------------------- keygen */
 
 static const struct cli_help keygen_help = {

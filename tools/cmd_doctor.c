@@ -52,6 +52,11 @@ static int look_at_device(const struct cli_context_options *options,
         .capsule_dir = options->capsule_dir,
     };
 
+    cli_keys keys;
+    const int code = cli_set_cache_keys(options, keys, &settings);
+    if (code != CLI_OK) {
+        return code;
+    }
     if (strcmp(options->device, CLI_EMULATOR) == 0) {
         settings.driver = CLI_EMULATOR;
     }

@@ -216,6 +216,33 @@ def test_a_damaged_bundle_is_named_and_never_used():
                "the good one is used", done)
 
 
+def test_kernels_of_a_signed_bundle_are_used_and_a_new_bundle_is_unsigned():
+    with Folder() as folder:
+        manifest, bundle = filled(folder)
+        plain = bundle.read_bytes()
+        key = folder.path / "release"
+        expect_exit(tool("cache", "keygen", "-o", key), 0)
+        words = ["verify-manifest", manifest, *ARCH, "--no-cache", "--cache-root", bundle]
+        trust = ["--cache-key", f"{key}.pub", "--cache-least-serial", 7]
+        done = tool(*words, *trust, variables=NO_COMPILER)
+        expect(done.returncode == 1 and "the bundle is not signed" in done.stderr, "unsigned", done)
+        done = tool("cache", "sign", bundle, "--key", key, "--serial", 7)
+        expect(done.returncode == 0 and done.stdout.startswith("sign: kernels=2 serial=7 "), "sign", done)
+        for more in (trust, []):
+            done = tool(*words, *more, variables=NO_COMPILER)
+            expect(done.returncode == 0 and "total=2 cached=2 failed=0" in done.stdout, str(more), done)
+        done = tool("cache", "export", manifest, *ARCH, "--no-cache", "--cache-root", bundle, *trust,
+                    "-o", bundle)
+        expect(done.returncode == 0 and bundle.read_bytes() == plain, "a bundle of a signed one", done)
+        expect_exit(tool(*words, *trust), 1)
+        data = bytearray(plain)
+        data[end_of_largest_entry(plain) - 1] ^= 1
+        bundle.write_bytes(data)
+        done = tool("cache", "sign", bundle, "--key", key)
+        expect(done.returncode == 1 and f"bad entries of {bundle}: 1; " in done.stderr and
+               "it was not signed" in done.stderr and bundle.read_bytes() == data, "a bad entry", done)
+
+
 def test_wrong_words_are_named():
     with Folder() as folder:
         for words, text in (

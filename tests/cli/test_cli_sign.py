@@ -174,6 +174,45 @@ def test_a_bundle_that_others_may_write_is_not_signed():
         expect(done.returncode == 1 and "may be written by others" in done.stderr, "writable", done)
 
 
+def test_roots_are_held_to_keys():
+    with Folder() as folder:
+        bundle = write_bundle(folder.path / "model.jgb")
+        secret, public = keygen(folder.path / "release")
+        _, other = keygen(folder.path / "other")
+        key = public.read_text().strip()
+        words = ["doctor", "--cache-root", bundle]
+        asked = f"cache roots must be signed by: {key}, least serial number "
+        done = tool(*words, "--cache-key", public, cache=folder.cache)
+        expect(asked + "0\n" in done.stdout and f"cache root 1: {bundle}, not used: the bundle is not signed"
+               in done.stdout, "unsigned", done)
+        expect_exit(tool("cache", "sign", bundle, "--key", secret, "--serial", 7), 0)
+        used = (f"cache root 1: {bundle}, a bundle, signed by {key} with serial number 7, read-only, trusted: ")
+        for more, variables, text in (
+                ([], {}, used),
+                (["--cache-key", public, "--cache-least-serial", 7], {}, asked + "7\n" + used),
+                (["--cache-key", key], {"JIT_GEMM_CACHE_LEAST_SERIAL": "7"}, asked + "7\n" + used),
+                ([], {"JIT_GEMM_CACHE_KEYS": key}, asked + "0\n" + used),
+                (["--cache-key", other], {"JIT_GEMM_CACHE_KEYS": key}, "not used: the bundle is signed by"),
+                (["--cache-least-serial", 8], {"JIT_GEMM_CACHE_KEYS": key}, "number 7, and the least is 8")):
+            done = tool(*words, *more, cache=folder.cache, variables=variables)
+            expect(text in done.stdout, text, done)
+        build = ["build", "256x256x128", "bf16", "--arch", "sm_90a", "--emit", "source", "-o", "-"]
+        done = tool(*build, "--cache-root", bundle, "--cache-key", other, cache=folder.cache)
+        expect(done.returncode == 1 and f"{bundle} cannot be used: the bundle is signed by {key}, which is no "
+               "trusted key" in done.stderr, "named", done)
+        expect_exit(tool(*build, "--cache-root", bundle, "--cache-key", public, cache=folder.cache), 0)
+        for more, variables, text in (
+                (["--cache-least-serial", 1], {}, "options.cache_least_serial: a serial number means nothing"),
+                (["--cache-key", secret], {}, f"{secret} holds no public key"),
+                ([], {"JIT_GEMM_CACHE_KEYS": "x"}, "JIT_GEMM_CACHE_KEYS: entry 1 of 1 characters is no key")):
+            for command in (words, build):
+                done = tool(*command, *more, cache=folder.cache, variables=variables)
+                expect(done.returncode != 0 and text in done.stderr, text, done)
+        done = tool("env", variables={"JIT_GEMM_CACHE_KEYS": key, "JIT_GEMM_CACHE_LEAST_SERIAL": "7"})
+        expect("JIT_GEMM_CACHE_KEYS\n" in done.stdout and f"= {key}\n" in done.stdout and
+               "JIT_GEMM_CACHE_LEAST_SERIAL\n" in done.stdout and "= 7\n" in done.stdout, "env", done)
+
+
 def test_wrong_words_are_named():
     with Folder() as folder:
         for words, text in (
