@@ -4,8 +4,8 @@
 
 Usage: test_cli_sign.py JIT_GEMM SOURCE_ROOT
 
-Nothing here needs a GPU. The bundles are made without a compiler: of records that are no
-kernels, as the cache's own format has them.
+Nothing here needs a GPU or a compiler: the bundles have no entries. test_cli_bundle.py signs one
+with kernels.
 """
 import hashlib
 import os
