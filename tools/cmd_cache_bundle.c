@@ -244,7 +244,7 @@ static int import_entry(void *user, const jg_cache_entry *entry)
     }
     state->stored += result == JG_CACHE_OK;
     state->present += result == JG_CACHE_EXISTS;
-    result = jg_makers_remember(state->cache, maker.library, maker.compiler, reason,
+    result = jg_makers_remember(state->cache, maker.made_by, maker.compiler, reason,
                                 sizeof(reason));
     if (result != JG_CACHE_OK && result != JG_CACHE_EXISTS) {
         return fail_import(state, entry, result, reason);

@@ -97,7 +97,7 @@ bool jg_maker_read(const jg_cache_entry *entry, struct jg_maker *ret_maker)
 {
     struct jg_maker maker;
     memset(&maker, 0, sizeof(maker));
-    if (!read_whole(entry, "library", maker.library, sizeof(maker.library)) ||
+    if (!read_whole(entry, "library", maker.made_by, sizeof(maker.made_by)) ||
         !read_whole(entry, "compiler", maker.compiler, sizeof(maker.compiler))) {
         return false;
     }
@@ -108,7 +108,7 @@ bool jg_maker_read(const jg_cache_entry *entry, struct jg_maker *ret_maker)
 static int compare_makers(const void *a, const void *b)
 {
     const struct jg_maker *x = a, *y = b;
-    const int order = strcmp(x->library, y->library);
+    const int order = strcmp(x->made_by, y->made_by);
     return order != 0 ? order : strcmp(x->compiler, y->compiler);
 }
 
@@ -165,10 +165,10 @@ static jg_cache_result add_makers(struct jg_shipment *shipment)
     for (int i = 0; i < shipment->maker_count && result == JG_CACHE_OK; i++) {
         const struct jg_maker *maker = &shipment->makers[i];
         const bool is_same_library =
-            i > 0 && strcmp(maker->library, maker[-1].library) == 0;
+            i > 0 && strcmp(maker->made_by, maker[-1].made_by) == 0;
         number = is_same_library ? number + 1 : 0;
         char buffer[MATERIAL_BYTES];
-        const jg_cache_key key = key_of(maker->library, number, buffer);
+        const jg_cache_key key = key_of(maker->made_by, number, buffer);
         const jg_cache_value value = value_of(maker->compiler);
         result = jg_cache_bundle_add_value(shipment->writer, &key, &value);
     }

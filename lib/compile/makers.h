@@ -27,7 +27,7 @@ jg_cache_result jg_makers_remember(jg_cache *cache, const char *library,
 
 /* A kernel's version of the library, and compiler. */
 struct jg_maker {
-    char library[32];
+    char made_by[32]; /* version of the library */
     char compiler[2048];
 };
 

@@ -20,8 +20,8 @@ struct jg_derived {
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     int scale_columns; /* of them, for scales that the tensor core multiplies by */
     int sum_fraction_bits; /* that sums of products keep; 0: they are exact integers */
-    bool promotes_sums;    /* are they those of 128 of K, and added up in registers? */
-    jit_gemm_accumulate accumulate; /* how the problem lets them be made, if they are so */
+    bool promotes_sums;    /* are sums those of 128 of K each, added up in registers? */
+    jit_gemm_accumulate accumulate; /* of sums of 13 bits, what the problem says; else 0 */
     struct jg_output output;
     struct jg_box a_box, b_box;      /* of the tensor maps of the product's A and B */
     struct jg_box d_box, matrix_box; /* of D; of C and matrix operands */

@@ -12,8 +12,8 @@ static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 #define MIN_BLOCKS 4
 /* Part of the time that more parts must save: their traffic is not all in the models. */
 #define LEAST_GAIN 0.02
-/* Stages of a part that nobody asked for: with 3 and 4, which larger tiles have beside the
- * sums, an H200 was slower than the model. */
+/* Stages of a part that nobody asked for: with the 3 and 4 of larger tiles an H200 was
+ * slower than the model. */
 #define LEAST_CLUSTER_STAGES 6
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };

@@ -156,7 +156,7 @@ Test(makers, metadata_is_read_as_lines_of_key_and_value)
 
     cr_expect(jg_maker_read(&entry, &maker));
     cr_expect_str_eq(maker.compiler, "nvrtc 13; -x");
-    cr_expect_str_eq(maker.library, "0.1.0");
+    cr_expect_str_eq(maker.made_by, "0.1.0");
     entry.metadata_size--; /* a line that does not end */
     cr_expect_not(jg_maker_read(&entry, &maker));
     entry = (jg_cache_entry){.metadata = NULL};

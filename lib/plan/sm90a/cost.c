@@ -21,9 +21,8 @@
  * the choice is the best one for e4m3, and within 3 percent of it for s8.
  */
 #define CLOCK_HZ 1.6e9
-#define FIRST_CLOCK_HZ                                                \
-    1.98e9 /* of a tensor core that has worked for less than POWER_US \
-            */
+/* Of a tensor core that has worked for less than POWER_US. */
+#define FIRST_CLOCK_HZ 1.98e9
 #define POWER_US       100.0
 #define MEMORY_BYTES_S 4.4e12
 #define MMA_BYTES_CLK  4096.0
@@ -68,9 +67,9 @@
 
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
  * memory, and clocks until a warp knows what those of its number have stored. Of 4 to 8
- * parts with tiles of 64x128 all of it took 5 us on an H200, most of which is the ring's,
- * whose stages the sums take (bench/results/README.md); with tiles of 16 to 64 columns one
- * to two (2026-11-24-h200-few-rows.txt). */
+ * parts with tiles of 64x128 all of it took 5 us on an H200, most of it for the stages that
+ * the sums took before they lay in the ring; with tiles of 16 to 64 columns one to two
+ * (2026-11-24-h200-few-rows.txt). */
 #define CLUSTER_SUMS_BYTES_CLK 25.0
 #define CLUSTER_HAND_ON_CLK    800.0
 #define CLUSTER_HAND_ONS       3
@@ -177,8 +176,9 @@ static double mma_slowness_of(const struct jg_trial *trial)
     return CLOCK_HZ / FIRST_CLOCK_HZ * (1.0 - slowed) + slowed;
 }
 
-/* Clocks of a block of K that a ring gives time for until it has come. Memory that has all
- * on its way that it can use is waited for at its rate, not for its latency. */
+/* What a block of K takes at least if each stage waits for memory once in a turn of the
+ * ring. Where all CTAs together have as much on its way as memory can use, its rate is the
+ * limit, which the whole is compared with, and not its latency. */
 static double count_ring_clk(const struct jg_trial *trial)
 {
     const int stages = trial->config.pipeline.stages;
