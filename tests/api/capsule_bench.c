@@ -72,6 +72,13 @@ int capsule_list(const char *folder, char *ret_path, size_t size)
     return count;
 }
 
+void capsule_leave(struct capsule_bench *bench, char *ret_path, size_t size)
+{
+    capsule_set_up(bench);
+    cr_assert_eq(capsule_break_down(bench), JIT_GEMM_ERR_COMPILE);
+    cr_assert_eq(capsule_list(bench->capsules, ret_path, size), 1);
+}
+
 struct jg_str capsule_read_file(const char *folder, const char *name)
 {
     char path[512];

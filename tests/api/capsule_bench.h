@@ -24,6 +24,8 @@ jit_gemm_status capsule_create(jit_gemm_context *context, const char *name,
                                const char *source, const char *file, const char *text);
 /* The same with the snippet that breaks, from a file in HOME. */
 jit_gemm_status capsule_break_down(struct capsule_bench *bench);
+/* Sets it up and breaks it down: the path of the one capsule that there is then. */
+void capsule_leave(struct capsule_bench *bench, char *ret_path, size_t size);
 /* Entries of a folder, but for "." and ".."; the last one's path is given. */
 int capsule_list(const char *folder, char *ret_path, size_t size);
 struct jg_str capsule_read_file(const char *folder, const char *name);

@@ -91,18 +91,6 @@ static jit_gemm_context_options options_with(const uint8_t *list, size_t count,
     return options;
 }
 
-static jit_gemm_origin origin_of_kernel(void)
-{
-    const jit_gemm_problem problem = api_problem(text);
-    jit_gemm *gemm = NULL;
-    jit_gemm_info info = {.struct_size = sizeof(info)};
-    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
-                 jit_gemm_last_error());
-    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
-    jit_gemm_destroy(&gemm);
-    return info.origin;
-}
-
 static bool description_has(const char *words)
 {
     char buffer[4096];
@@ -117,7 +105,7 @@ static jit_gemm_origin origin_with(const char *root, jit_gemm_context_options op
     options.cache_roots = roots;
     options.cache_root_count = 1;
     api_fixture_open_with(&fixture, &options, 0);
-    const jit_gemm_origin origin = origin_of_kernel();
+    const jit_gemm_origin origin = api_info_of(&fixture, text).origin;
     jit_gemm_context_destroy(&fixture.context);
     return origin;
 }
@@ -139,7 +127,7 @@ Test(cache_keys, keys_are_copied)
     memset(own, 0, sizeof(own));
 
     cr_expect_eq(jit_gemm_context_add_cache_root(fixture.context, seventh), JIT_GEMM_OK);
-    cr_expect_eq(origin_of_kernel(), JIT_GEMM_ORIGIN_BUNDLE);
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_BUNDLE);
 }
 
 Test(cache_keys, root_of_the_options_that_is_not_so_signed_is_left_out_with_a_warning)
@@ -182,7 +170,7 @@ Test(cache_keys, root_that_is_added_and_not_so_signed_is_an_error)
               jit_gemm_last_error());
     sign_copy(plain, seventh, 8);
     cr_expect_eq(jit_gemm_context_add_cache_root(fixture.context, seventh), JIT_GEMM_OK);
-    cr_expect_eq(origin_of_kernel(), JIT_GEMM_ORIGIN_BUNDLE);
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_BUNDLE);
 }
 
 Test(cache_keys, owner_rule_holds_beside_the_signature)

@@ -39,25 +39,13 @@ static jit_gemm_context_options options_with(const char *const *list, size_t cou
     return options;
 }
 
-static jit_gemm_info create_info(void)
-{
-    const jit_gemm_problem problem = api_problem(text);
-    jit_gemm *gemm = NULL;
-    jit_gemm_info info = {.struct_size = sizeof(info)};
-    cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK, "%s",
-                 jit_gemm_last_error());
-    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
-    jit_gemm_destroy(&gemm);
-    return info;
-}
-
 /* What a rank that may write does: compiles into a folder. */
 static void fill_folder(const char *folder)
 {
     jit_gemm_context_options options = api_fixture_options(&fixture);
     options.cache_dir = folder;
     open_context(&options);
-    cr_assert_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_assert_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED);
     api_fixture_close(&fixture);
 }
 
@@ -154,7 +142,7 @@ Test(cache_roots, hit_in_a_root_says_where_and_leaves_no_trace)
     jit_gemm_context_options options = options_with(list, 1);
     open_context(&options);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_DISK);
     cr_expect_eq(info.cache_root, 1);
@@ -180,7 +168,7 @@ Test(cache_roots, what_no_root_has_is_compiled_into_the_own_folder)
     jit_gemm_context_options options = options_with(list, 1);
     open_context(&options);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(info.cache_root, 0);
@@ -194,7 +182,7 @@ Test(cache_roots, root_comes_before_the_folder_that_has_it_too)
     const char *const list[] = {roots[0]};
     fill_folder(roots[0]);
     api_fixture_open(&fixture);
-    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED);
     const jit_gemm_status added = jit_gemm_context_add_cache_root(fixture.context, list[0]);
     cr_assert_eq(added, JIT_GEMM_OK, "%s", jit_gemm_last_error());
     const jit_gemm_problem problem = api_problem(text);
@@ -218,14 +206,14 @@ Test(cache_roots, first_root_that_has_a_good_entry_gives_it)
     fill_folder(roots[1]);
     jit_gemm_context_options options = options_with(list, 2);
     open_context(&options);
-    cr_expect_eq(create_info().cache_root, 1);
+    cr_expect_eq(api_info_of(&fixture, text).cache_root, 1);
     api_fixture_close(&fixture);
 
     damage_kernel(roots[0]);
     const unsigned long long before = read_footprint(roots[0]);
     options = options_with(list, 2);
     open_context(&options);
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.cache_root, 2);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
@@ -245,7 +233,7 @@ Test(cache_roots, root_that_cannot_be_used_is_left_out_and_said)
     jit_gemm_context_options options = options_with(list, 3);
     open_context(&options);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.cache_root, 3, "numbers are those of the list");
     cr_expect_not_null(strstr(fixture.log, "cache root "), "%s", fixture.log);
@@ -272,7 +260,7 @@ Test(cache_roots, root_of_another_user_is_not_trusted)
     jit_gemm_context_options options = options_with(list, 1);
     open_context(&options);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_not_null(
@@ -299,7 +287,8 @@ Test(cache_roots, added_root_must_be_usable)
     cr_expect_eq(jit_gemm_context_add_cache_root(context, roots[1]), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
 
-    cr_expect_eq(create_info().cache_root, 1, "what was refused has no number");
+    cr_expect_eq(api_info_of(&fixture, text).cache_root, 1,
+                 "what was refused has no number");
     api_fixture_close(&fixture);
 }
 
@@ -333,18 +322,20 @@ Test(cache_roots, environment_names_roots_unless_the_options_do)
     setenv("JIT_GEMM_CACHE_ROOTS", value, 1);
     jit_gemm_context_options options = options_with(NULL, 0);
     open_context(&options);
-    cr_expect_eq(create_info().cache_root, 2);
+    cr_expect_eq(api_info_of(&fixture, text).cache_root, 2);
     api_fixture_close(&fixture);
 
     options = options_with(none, 0);
     open_context(&options);
-    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED, "the options name none");
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED,
+                 "the options name none");
     api_fixture_close(&fixture);
 
     options = options_with(NULL, 0);
     options.no_cache = 1;
     open_context(&options);
-    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED, "without a cache");
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED,
+                 "without a cache");
     api_fixture_close(&fixture);
     unsetenv("JIT_GEMM_CACHE_ROOTS");
 }
@@ -360,7 +351,7 @@ Test(cache_roots, entry_that_the_driver_refuses_is_passed_over_and_stays)
     fixture.fake->failing_function = "cuLibraryLoadData";
     fixture.fake->failing_times = 1;
 
-    const jit_gemm_info first = create_info();
+    const jit_gemm_info first = api_info_of(&fixture, text);
 
     cr_expect_eq(first.origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(first.cache_root, 0);
@@ -383,7 +374,7 @@ Test(cache_roots, compilers_that_a_root_knows_are_enough_without_one)
     cr_assert_eq(jg_toolchain_create_with(NULL, &none), JIT_GEMM_OK);
     jg_context_use_toolchain(fixture.context, none);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_DISK);
     cr_expect_eq(info.cache_root, 1);
@@ -464,7 +455,7 @@ Test(cache_roots, kernel_of_a_bundle_has_its_origin_and_needs_no_compiler)
     cr_assert_eq(jg_toolchain_create_with(NULL, &none), JIT_GEMM_OK);
     jg_context_use_toolchain(fixture.context, none);
 
-    const jit_gemm_info info = create_info();
+    const jit_gemm_info info = api_info_of(&fixture, text);
 
     cr_expect_eq(info.origin, JIT_GEMM_ORIGIN_BUNDLE);
     cr_expect_eq(info.cache_root, 1);
@@ -505,7 +496,7 @@ Test(cache_roots, kernel_of_a_bundle_that_the_driver_refuses_is_passed_over)
     fixture.fake->failing_function = "cuLibraryLoadData";
     fixture.fake->failing_times = 1;
 
-    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 1);
     api_fixture_close(&fixture);
 }
@@ -520,7 +511,7 @@ Test(cache_roots, bundle_that_is_cut_is_refused_or_left_out)
     jit_gemm_context_options options = options_with(list, 1);
     open_context(&options);
 
-    cr_expect_eq(create_info().origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_eq(api_info_of(&fixture, text).origin, JIT_GEMM_ORIGIN_COMPILED);
     cr_expect_not_null(strstr(fixture.log, "/root0 is not used: the bundle has "), "%s",
                        fixture.log);
     cr_expect_eq(jit_gemm_context_add_cache_root(fixture.context, roots[0]),

@@ -26,18 +26,6 @@ static void expect_added(struct api_fixture *fixture, const char *name, const ch
     cr_assert_eq(add(fixture, name, text), JIT_GEMM_OK, "%s", jit_gemm_last_error());
 }
 
-static jit_gemm_info info_of(struct api_fixture *fixture, const char *text)
-{
-    const jit_gemm_problem problem = api_problem(text);
-    jit_gemm_info info = {.struct_size = sizeof(info)};
-    jit_gemm *gemm = NULL;
-    cr_assert_eq(jit_gemm_create(fixture->context, &problem, &gemm), JIT_GEMM_OK, "%s",
-                 jit_gemm_last_error());
-    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
-    jit_gemm_destroy(&gemm);
-    return info;
-}
-
 static int has(const char *text, const char *piece)
 {
     return strstr(text, piece) != NULL;
@@ -47,11 +35,11 @@ Test(recipe, a_later_create_takes_its_config_and_says_so)
 {
     struct api_fixture fixture;
     api_fixture_open(&fixture);
-    const jit_gemm_info before = info_of(&fixture, "512x512x512 bf16");
+    const jit_gemm_info before = api_info_of(&fixture, "512x512x512 bf16");
     expect_added(&fixture, "h200.recipe", one_line);
 
-    const jit_gemm_info after = info_of(&fixture, "512x512x512 bf16");
-    const jit_gemm_info other = info_of(&fixture, "512x512x512 f16");
+    const jit_gemm_info after = api_info_of(&fixture, "512x512x512 bf16");
+    const jit_gemm_info other = api_info_of(&fixture, "512x512x512 f16");
 
     cr_expect_not(has(before.config, TILE), "%s: the test shows nothing", before.config);
     cr_expect(has(after.config, "tile=128x128x64 cluster=1x1"), "%s", after.config);
@@ -59,7 +47,7 @@ Test(recipe, a_later_create_takes_its_config_and_says_so)
     cr_expect_str_eq(after.recipe, "h200.recipe:2");
     cr_expect_str_eq(other.recipe, "");
     cr_expect_eq(api_fixture_stats(&fixture).compiles, 3);
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 bf16").key, after.key);
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 bf16").key, after.key);
     cr_expect_eq(api_fixture_stats(&fixture).memory_hits, 1);
     api_fixture_close(&fixture);
 }
@@ -70,14 +58,14 @@ Test(recipe, keys_depend_on_the_config_only)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     expect_added(&fixture, "r", one_line);
-    const jit_gemm_info named = info_of(&fixture, "512x512x512 bf16");
+    const jit_gemm_info named = api_info_of(&fixture, "512x512x512 bf16");
     struct jg_str manifest = {0};
     jg_record_print(fixture.context->asked, &manifest);
     cr_expect_str_eq(jg_str_text(&manifest), "problem m=512 n=512 k=512 a=bf16\n");
     jg_str_free(&manifest);
     api_fixture_reopen(&fixture);
 
-    const jit_gemm_info direct = info_of(&fixture, "512x512x512 bf16 config=" TILE);
+    const jit_gemm_info direct = api_info_of(&fixture, "512x512x512 bf16 config=" TILE);
 
     cr_expect_str_eq(direct.key, named.key);
     cr_expect_eq(direct.origin, JIT_GEMM_ORIGIN_DISK);
@@ -109,7 +97,7 @@ Test(recipe, check_plan_build_and_prewarm_take_it)
     jit_gemm_artifact_destroy(&artifact);
     cr_assert_eq(jit_gemm_prewarm(fixture.context, manifest, strlen(manifest), NULL, NULL),
                  JIT_GEMM_OK, "%s", jit_gemm_last_error());
-    cr_expect_eq(info_of(&fixture, "512x512x512 bf16").origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_eq(api_info_of(&fixture, "512x512x512 bf16").origin, JIT_GEMM_ORIGIN_DISK);
     api_fixture_close(&fixture);
 }
 
@@ -121,8 +109,9 @@ Test(recipe, words_of_the_caller_win)
     const jit_gemm_problem problem = api_problem("512x512x512 bf16 config=tile=64x128");
     char plan[256];
 
-    const jit_gemm_info same = info_of(&fixture, "512x512x512 bf16 config=cluster=1x1");
-    const jit_gemm_info others = info_of(&fixture, "512x512x512 bf16 config=tile=64x128");
+    const jit_gemm_info same = api_info_of(&fixture, "512x512x512 bf16 config=cluster=1x1");
+    const jit_gemm_info others =
+        api_info_of(&fixture, "512x512x512 bf16 config=tile=64x128");
 
     cr_expect_str_eq(same.recipe, "r:2");
     cr_expect_str_eq(others.recipe, "");
@@ -145,8 +134,8 @@ Test(recipe, what_came_last_goes_first)
                  HEAD "problem sm_100a 512x512x512 bf16 config=mma=128x64\n"
                       "problem sm_90a 512x512x512 f16 config=tile=64x128\n");
 
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 bf16").recipe, "second:2");
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 f16").recipe, "third:3");
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 bf16").recipe, "second:2");
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 f16").recipe, "third:3");
     api_fixture_close(&fixture);
 }
 
@@ -161,7 +150,7 @@ Test(recipe, nothing_is_taken_of_one_that_is_wrong)
     cr_expect_eq(add(&fixture, "w", wrong), JIT_GEMM_ERR_ARGUMENT);
 
     cr_expect(api_error_has("recipe w:3: problem.config: "), "%s", jit_gemm_last_error());
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 bf16").recipe, "");
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 bf16").recipe, "");
     cr_expect_eq(jit_gemm_context_load_recipe(fixture.context, "/nowhere/r"),
                  JIT_GEMM_ERR_IO);
     cr_expect(api_error_has("'/nowhere/r' cannot be read"), "%s", jit_gemm_last_error());
@@ -180,7 +169,8 @@ Test(recipe, a_config_of_an_unknown_epilogue_is_checked_when_it_is_asked_for)
     cr_assert_eq(jit_gemm_epilogue_register(fixture.context, &api_fused), JIT_GEMM_OK);
     const jit_gemm_problem wrong = api_problem("256x256x256 bf16 epilogue=fused");
 
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 bf16 epilogue=fused").recipe, "r:2");
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 bf16 epilogue=fused").recipe,
+                     "r:2");
     cr_expect_eq(jit_gemm_check(fixture.context, &wrong), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("recipe r:3: "), "%s", jit_gemm_last_error());
     cr_expect(api_error_has("tune the problem again"), "%s", jit_gemm_last_error());
@@ -244,7 +234,7 @@ Test(recipe, of_a_long_name_the_end_is_told)
     name[sizeof(name) - 1] = '\0';
     expect_added(&fixture, name, one_line);
 
-    const jit_gemm_info info = info_of(&fixture, "512x512x512 bf16");
+    const jit_gemm_info info = api_info_of(&fixture, "512x512x512 bf16");
 
     cr_expect_eq(strncmp(info.recipe, "...xxx", 6), 0, "%s", info.recipe);
     cr_expect(has(info.recipe, "xxx/the.re:2"), "%s", info.recipe);
@@ -290,7 +280,7 @@ Test(recipe, what_is_written_is_taken_and_updated)
              device, device);
     expect_file(path, expected);
     cr_assert_eq(jit_gemm_context_load_recipe(fixture.context, path), JIT_GEMM_OK);
-    cr_expect(has(info_of(&fixture, "512x512x512 bf16").recipe, "/r.recipe:2"));
+    cr_expect(has(api_info_of(&fixture, "512x512x512 bf16").recipe, "/r.recipe:2"));
     cr_expect_eq(jit_gemm_recipe_write(fixture.context, path, twice, 2, 0),
                  JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("is there twice"), "%s", jit_gemm_last_error());
@@ -335,7 +325,8 @@ Test(recipe, candidates_begin_with_what_is_chosen)
     cr_expect_geq(candidates[1].predicted_us, candidates[0].predicted_us);
     cr_expect_str_eq(candidates[2].config, "");
     api_fixture_reopen(&fixture);
-    cr_expect_str_eq(info_of(&fixture, "512x512x512 bf16").config, candidates[0].config);
+    cr_expect_str_eq(api_info_of(&fixture, "512x512x512 bf16").config,
+                     candidates[0].config);
     api_fixture_close(&fixture);
 }
 

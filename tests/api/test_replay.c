@@ -17,9 +17,7 @@ Test(replay, replay_tells_the_same_error_another_and_none)
     char capsule[256] = "";
     char report[4096];
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
 
     cr_assert_eq(capsule_replay(&bench, capsule, &outcome, report, sizeof(report)),
                  JIT_GEMM_OK, "%s", jit_gemm_last_error());
@@ -54,9 +52,7 @@ Test(replay, replay_compares_status_and_log_too)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
 
     capsule_edit(capsule, "log.txt", "Compile time", "Compile_time");
     cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK);
@@ -76,9 +72,7 @@ Test(replay, every_truncation_of_each_file_is_refused)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     const int calls = jg_compiler_dummy_calls(bench.fixture.compiler);
 
     for (int i = 0; i < CAPSULE_NAME_COUNT; i++) {
@@ -127,9 +121,7 @@ Test(replay, hostile_record_is_refused_by_its_field)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     const int calls = jg_compiler_dummy_calls(bench.fixture.compiler);
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -157,9 +149,7 @@ Test(replay, manifest_of_another_number_of_kernels_is_refused)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     struct jg_str manifest = capsule_read_file(capsule, "problem.manifest");
     size_t size = manifest.size;
 
@@ -185,9 +175,7 @@ Test(replay, files_that_are_none_are_refused)
     char capsule[256] = "";
     char path[512];
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     snprintf(path, sizeof(path), "%s/unit.cu", capsule);
     struct jg_str unit = capsule_read_file(capsule, "unit.cu");
 
@@ -246,9 +234,7 @@ Test(replay, compile_that_could_not_be_tried_is_no_outcome)
     struct jg_toolchain *toolchain = NULL;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     cr_assert_eq(jg_toolchain_create_with(&compiler, &toolchain), JIT_GEMM_OK);
     jg_context_use_toolchain(bench.fixture.context, toolchain);
 
@@ -269,9 +255,7 @@ Test(replay, each_changed_byte_of_the_record_is_read_or_refused)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     struct jg_str record = capsule_read_file(capsule, "capsule.txt");
     int refused = 0;
 
@@ -298,9 +282,7 @@ Test(replay, replay_survives_every_failing_allocation)
     struct capsule_bench bench;
     char capsule[256] = "";
     int outcome;
-    capsule_set_up(&bench);
-    cr_assert_eq(capsule_break_down(&bench), JIT_GEMM_ERR_COMPILE);
-    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    capsule_leave(&bench, capsule, sizeof(capsule));
     const long before = jg_alloc_count();
     cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK);
     const long count = jg_alloc_count() - before;

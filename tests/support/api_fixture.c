@@ -140,6 +140,17 @@ jit_gemm_problem api_problem(const char *text)
     return problem;
 }
 
+jit_gemm_info api_info_of(const struct api_fixture *fixture, const char *text)
+{
+    const jit_gemm_problem problem = api_problem(text);
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    jit_gemm *gemm = NULL;
+    must(jit_gemm_create(fixture->context, &problem, &gemm) == JIT_GEMM_OK, text);
+    must(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
+    jit_gemm_destroy(&gemm);
+    return info;
+}
+
 int api_error_has(const char *text)
 {
     const bool found = strstr(jit_gemm_last_error(), text) != NULL;

@@ -42,6 +42,8 @@ extern const jit_gemm_epilogue api_fused;
 
 /* A problem from its text; aborts if it is wrong. */
 jit_gemm_problem api_problem(const char *text);
+/* Creates the problem's kernel and gives back what is known of it; aborts on failure. */
+jit_gemm_info api_info_of(const struct api_fixture *fixture, const char *text);
 /* Does the thread's last error contain the text? */
 int api_error_has(const char *text);
 
