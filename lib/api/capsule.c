@@ -111,16 +111,10 @@ static void print_hash(const struct jg_hash *hash, struct jg_str *out)
 static void print_options(const struct jg_capsule_failure *failure, struct jg_str *out)
 {
     const struct jg_source *source = failure->source;
-    jg_compiler_nvrtc_options(out);
-    if (source->has_lineinfo || failure->builder->code_kind == JG_CODE_PTX) {
-        jg_str_puts(out, " -lineinfo");
-    }
-    if (source->rounds_apart) {
-        jg_str_puts(out, " -fmad=false");
-    }
-    if (source->linked != NULL) {
-        jg_str_puts(out, " -dlto");
-    }
+    jg_compiler_nvrtc_options(
+        jg_compile_options_of(failure->builder->code_kind, source->has_lineinfo,
+                              source->rounds_apart, source->linked != NULL),
+        out);
 }
 
 static void print_device(const struct jg_device *device, struct jg_capsule *capsule)

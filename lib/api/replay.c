@@ -40,8 +40,7 @@ static jit_gemm_status read_options(struct replay *replay)
 {
     const char *text = field_of(replay, JG_CAPSULE_OPTIONS);
     struct jg_str known = {0};
-    jg_compiler_nvrtc_options(&known);
-    jg_str_puts(&known, " -lineinfo -fmad=false -dlto");
+    jg_compiler_nvrtc_options(JG_COMPILE_OPTIONS, &known);
     jit_gemm_status status = jg_str_status(&known);
     const char *rest = text;
     size_t size = strlen(text);
@@ -61,8 +60,10 @@ static jit_gemm_status read_options(struct replay *replay)
                 fail_field("capsule.txt: options",
                            "only options that this library gives can be replayed", text);
         }
-        replay->source.has_lineinfo |= jg_word_is(word, length, "-lineinfo");
-        replay->source.rounds_apart |= jg_word_is(word, length, "-fmad=false");
+        replay->source.has_lineinfo |=
+            jg_word_is(word, length, jg_compile_option_text(JG_COMPILE_LINEINFO));
+        replay->source.rounds_apart |=
+            jg_word_is(word, length, jg_compile_option_text(JG_COMPILE_ROUNDS_APART));
     }
     jg_str_free(&known);
     return status;

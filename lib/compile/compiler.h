@@ -55,7 +55,21 @@ void jg_compile_result_free(struct jg_compile_result *result);
 struct jg_nvrtc;
 jit_gemm_status jg_compiler_nvrtc_create(struct jg_nvrtc *nvrtc,
                                          struct jg_compiler **ret_compiler);
-/* Appends the options of every compile but the architecture, a blank between. */
-void jg_compiler_nvrtc_options(struct jg_str *out);
+
+/* What a compile may have besides the options of all of them: bits. */
+enum jg_compile_option {
+    JG_COMPILE_LINEINFO = 1,
+    JG_COMPILE_ROUNDS_APART = 2,
+    JG_COMPILE_LTOIR = 4,
+    JG_COMPILE_OPTIONS = 7 /* all of them */
+};
+/* In a cubin the table of lines costs 2 to 5 % of a compile, and only tools that show
+ * source read it. The emulator names lines of PTX that it stops at. */
+unsigned jg_compile_options_of(enum jg_code_kind kind, bool has_lineinfo, bool rounds_apart,
+                               bool wants_ltoir);
+/* As NVRTC takes it; of one bit. */
+const char *jg_compile_option_text(unsigned option);
+/* Appends the options of a compile but the architecture, a blank between. */
+void jg_compiler_nvrtc_options(unsigned options, struct jg_str *out);
 
 #endif

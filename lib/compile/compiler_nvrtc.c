@@ -31,10 +31,30 @@ struct nvrtc_compiler {
     const char **header_texts;
 };
 
-void jg_compiler_nvrtc_options(struct jg_str *out)
+unsigned jg_compile_options_of(enum jg_code_kind kind, bool has_lineinfo, bool rounds_apart,
+                               bool wants_ltoir)
+{
+    return (has_lineinfo || kind == JG_CODE_PTX ? JG_COMPILE_LINEINFO : 0u) |
+           (rounds_apart ? JG_COMPILE_ROUNDS_APART : 0u) |
+           (wants_ltoir ? JG_COMPILE_LTOIR : 0u);
+}
+
+const char *jg_compile_option_text(unsigned option)
+{
+    return option == JG_COMPILE_LINEINFO       ? "-lineinfo"
+           : option == JG_COMPILE_ROUNDS_APART ? "-fmad=false" /* says so of the PTX, too */
+                                               : "-dlto";
+}
+
+void jg_compiler_nvrtc_options(unsigned options, struct jg_str *out)
 {
     for (int i = 0; i < FIXED_OPTION_COUNT; i++) {
         jg_str_printf(out, "%s%s", i > 0 ? " " : "", fixed_options[i]);
+    }
+    for (unsigned bit = 1; bit < JG_COMPILE_OPTIONS; bit *= 2) {
+        if ((options & bit) != 0) {
+            jg_str_printf(out, " %s", jg_compile_option_text(bit));
+        }
     }
 }
 
@@ -134,13 +154,6 @@ static jit_gemm_status fail_limit(const struct jg_compile_request *request)
 
 enum { MAX_OPTIONS = FIXED_OPTION_COUNT + 4 };
 
-/* In a cubin the table of lines costs 2 to 5 % of a compile, and only tools that show
- * source read it. The emulator names lines of PTX that it stops at. */
-static bool wants_lineinfo(const struct jg_compile_request *request)
-{
-    return request->has_lineinfo || request->code_kind == JG_CODE_PTX;
-}
-
 /* The same for an epilogue that is a compiled function: there is no snippet that a message
  * could stand at, and what NVRTC or its assembler says is about that function. */
 static jit_gemm_status fail_compiled(const struct jg_epilogue *epilogue,
@@ -168,22 +181,19 @@ static jit_gemm_status fail_compiled(const struct jg_epilogue *epilogue,
 static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
                                     const struct jg_compile_request *request,
                                     struct limits *limits, const char *text,
-                                    const char *extra_option,
-                                    struct jg_nvrtc_output *ret_output)
+                                    bool wants_ltoir, struct jg_nvrtc_output *ret_output)
 {
     char arch_option[64];
     print_arch_option(request, arch_option, sizeof(arch_option));
     const char *options[MAX_OPTIONS] = {arch_option};
     int option_count = 1 + FIXED_OPTION_COUNT;
     memcpy(options + 1, fixed_options, sizeof(fixed_options));
-    if (wants_lineinfo(request)) {
-        options[option_count++] = "-lineinfo";
-    }
-    if (request->rounds_apart) { /* and says so of the PTX, whose assembler fuses too */
-        options[option_count++] = "-fmad=false";
-    }
-    if (extra_option != NULL) {
-        options[option_count++] = extra_option;
+    const unsigned own = jg_compile_options_of(request->code_kind, request->has_lineinfo,
+                                               request->rounds_apart, wants_ltoir);
+    for (unsigned bit = 1; bit < JG_COMPILE_OPTIONS; bit *= 2) {
+        if ((own & bit) != 0) {
+            options[option_count++] = jg_compile_option_text(bit);
+        }
     }
     const struct jg_nvrtc_input input = {
         .is_over = is_over,
@@ -195,7 +205,7 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
         .header_count = (int)jg_embedded_file_count,
         .options = options,
         .option_count = option_count,
-        .wants_ltoir = extra_option != NULL,
+        .wants_ltoir = wants_ltoir,
     };
     struct jg_nvrtc_output output = {0};
     JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
@@ -222,7 +232,6 @@ static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
                                         struct limits *limits,
                                         struct jg_compile_result *result)
 {
-    static const char lto_option[] = "-dlto";
     struct jg_nvrtc_output kernel = {0};
     struct jg_nvrtc_output probe = {0};
     struct jg_nvjitlink_output linked = {0};
@@ -230,15 +239,14 @@ static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
     jg_link_probe_text(request->epilogue, &probe_text);
     jit_gemm_status status = jg_str_status(&probe_text);
     if (status == JIT_GEMM_OK) {
-        status = compile_text(compiler, request, limits, jg_str_text(&probe_text),
-                              lto_option, &probe);
+        status =
+            compile_text(compiler, request, limits, jg_str_text(&probe_text), true, &probe);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_link_check_function(request, &probe.ltoir);
     }
     if (status == JIT_GEMM_OK) {
-        status =
-            compile_text(compiler, request, limits, request->text, lto_option, &kernel);
+        status = compile_text(compiler, request, limits, request->text, true, &kernel);
     }
     if (status == JIT_GEMM_OK) {
         status = jg_link_kernel(request, &kernel.ltoir, &linked);
@@ -266,7 +274,7 @@ static jit_gemm_status compile_alone(const struct nvrtc_compiler *compiler,
                                      struct jg_compile_result *result)
 {
     struct jg_nvrtc_output output = {0};
-    JG_TRY(compile_text(compiler, request, limits, request->text, NULL, &output));
+    JG_TRY(compile_text(compiler, request, limits, request->text, false, &output));
     if (!jg_epilogue_is_compiled(request->epilogue)) {
         const jit_gemm_status linked =
             jg_compile_log_check_ptx(jg_str_text(&output.ptx), request->epilogue);
@@ -332,7 +340,7 @@ jit_gemm_status jg_compiler_nvrtc_create(struct jg_nvrtc *nvrtc,
     compiler->header_texts =
         jg_alloc_array(jg_embedded_file_count, sizeof(*compiler->header_texts));
     jg_str_printf(&compiler->signature, "nvrtc %s; ", nvrtc->identity);
-    jg_compiler_nvrtc_options(&compiler->signature);
+    jg_compiler_nvrtc_options(0, &compiler->signature);
     if (compiler->header_names == NULL || compiler->header_texts == NULL ||
         compiler->signature.failed) {
         destroy_nvrtc_compiler(&compiler->base);

@@ -170,7 +170,7 @@ static void print_file_material(const char *path, struct jg_str *out)
         jg_str_printf(out, "jit_gemm toolchain fingerprint\nlibrary=%s\nminimum=%d\n",
                       JG_LIBRARY_VERSION, JG_NVRTC_MIN_VERSION);
         jg_str_puts(out, "options=");
-        jg_compiler_nvrtc_options(out);
+        jg_compiler_nvrtc_options(0, out);
         jg_str_printf(out, "\nfile: %s\n", jg_str_text(&fingerprint));
         out->failed |= fingerprint.failed;
     }
