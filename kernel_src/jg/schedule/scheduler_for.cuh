@@ -18,16 +18,13 @@
 //                             CTA
 //   first_item()              the item of the cluster's own index, if the list has so many
 //   load_iterator()           of those who load the input tiles
-//   thread_iterator<Advance>()    of another single thread
-//   warp_iterator<Advance>()      of a whole warp
+//   thread_iterator()         of another single thread
+//   warp_iterator()           of a whole warp
 //   run()                     by that warp
 // A work iterator has has_work(), then next() for the item. All of a cluster find the same
-// items. Where one has to wait for its next item, Advance says when:
-//   kNow       in next(), before the role works on the item at hand, so that the one after
-//              it is known when that is done
-//   kDelayed   in has_work(), after the role has worked on the item at hand
-// The load iterator is delayed: an item is requested when the load of the one before it
-// begins, which is what next() of this iterator says.
+// items. Where one has to wait for its next item, it does so in has_work(), when the role
+// is done with the item at hand. An item is requested when the load of the one before it
+// begins, which is what next() of the load iterator says.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/schedule/role_work.cuh>

@@ -5,7 +5,6 @@
 //
 // Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once
-#include <jg/schedule/advance.cuh>
 #include <jg/schedule/order_for.cuh>
 
 namespace jg {
@@ -90,12 +89,10 @@ class StaticScheduler {
     {
         return Iterator(order_, start_);
     }
-    template <Advance>
     JG_DEVICE Iterator thread_iterator() const
     {
         return Iterator(order_, start_);
     }
-    template <Advance>
     JG_DEVICE Iterator warp_iterator() const
     {
         return Iterator(order_, start_);

@@ -42,11 +42,8 @@ struct alignas(16) ClcStorage {
 // Who iterates.
 enum class ClcConsumer { kLoadThread, kThread, kWarp };
 
-template <class Order, class Cluster, ClcConsumer kConsumer, Advance kAdvance>
+template <class Order, class Cluster, ClcConsumer kConsumer>
 class ClcIterator {
-    static_assert(kConsumer != ClcConsumer::kLoadThread || kAdvance == Advance::kDelayed,
-                  "the load has to begin before the next item is requested");
-
   public:
     JG_DEVICE ClcIterator(const Order &order, ClcStorage &storage, bool is_first_cta)
         : order_(order), storage_(storage), entry_(blockIdx.x / Cluster::kSize),
@@ -56,10 +53,8 @@ class ClcIterator {
 
     JG_DEVICE bool has_work()
     {
-        if constexpr (kAdvance == Advance::kDelayed) {
-            if (taken_) {
-                fetch();
-            }
+        if (taken_) {
+            fetch();
         }
         return granted_ && (!Order::kPrepares || entry_ < order_.total());
     }
@@ -72,11 +67,7 @@ class ClcIterator {
                 ptx::mbarrier_arrive(&storage_.throttle);
             }
         }
-        if constexpr (kAdvance == Advance::kDelayed) {
-            taken_ = true;
-        } else {
-            fetch();
-        }
+        taken_ = true;
         return item;
     }
 
@@ -112,8 +103,8 @@ class ClcIterator {
 template <class Config, class Cluster>
 class ClcScheduler {
     using Order = typename OrderFor<Config>::Type;
-    template <ClcConsumer kConsumer, Advance kAdvance>
-    using Iterator = ClcIterator<Order, Cluster, kConsumer, kAdvance>;
+    template <ClcConsumer kConsumer>
+    using Iterator = ClcIterator<Order, Cluster, kConsumer>;
 
   public:
     struct Storage : ClcStorage, Order::Storage {};
@@ -146,18 +137,15 @@ class ClcScheduler {
     }
     JG_DEVICE auto load_iterator() const
     {
-        return Iterator<ClcConsumer::kLoadThread, Advance::kDelayed>(order_, storage_,
-                                                                     is_first_cta_);
+        return Iterator<ClcConsumer::kLoadThread>(order_, storage_, is_first_cta_);
     }
-    template <Advance kAdvance>
     JG_DEVICE auto thread_iterator() const
     {
-        return Iterator<ClcConsumer::kThread, kAdvance>(order_, storage_, is_first_cta_);
+        return Iterator<ClcConsumer::kThread>(order_, storage_, is_first_cta_);
     }
-    template <Advance kAdvance>
     JG_DEVICE auto warp_iterator() const
     {
-        return Iterator<ClcConsumer::kWarp, kAdvance>(order_, storage_, is_first_cta_);
+        return Iterator<ClcConsumer::kWarp>(order_, storage_, is_first_cta_);
     }
 
     JG_DEVICE void run() const
@@ -165,12 +153,11 @@ class ClcScheduler {
         if (!is_first_cta_) {
             return;
         }
-        RoleWork work(warp_iterator<Advance::kDelayed>(), debug::Role::kScheduler, 0,
-                      threadIdx.x % 32 == 0);
+        RoleWork work(warp_iterator(), debug::Role::kScheduler, 0, threadIdx.x % 32 == 0);
         PipelineState<kClcStages> state;
         u32 throttle_phase = 0;
         while (work.has_work()) {
-            const auto item = work.next();
+            [[maybe_unused]] const auto item = work.next(); // its scope is traced
             debug::wait(&storage_.throttle, throttle_phase,
                         debug::BarrierId{debug::Ring::kThrottle, debug::Side::kFull, 0});
             throttle_phase ^= 1;

@@ -6,23 +6,26 @@
 
 namespace jg::sm100a {
 
-// Barriers and tensor memory are ready in the whole cluster, and what the grid before this
-// one wrote is there.
+// Barriers are ready in the whole cluster, tensor memory where it is addressed, and what
+// the grid before this one wrote is there. Nobody who loads waits for tensor memory.
 template <class Config, class Kernel>
 JG_DEVICE void begin_kernel(const Kernel &kernel)
 {
     if (kernel.roles.is_load_warp() && ptx::elect_one()) {
         kernel.init();
     }
-    if constexpr (Config::kCtaGroup == 2) {
+    if constexpr (Kernel::kAlone) {
+        __syncthreads();
+    } else {
         __syncwarp();
-        ptx::cluster_sync(); // a pair allocates together: both must run
+        ptx::cluster_arrive_relaxed(); // behind the fence that init ends with
+        ptx::cluster_wait();
     }
     if (kernel.roles.is_mma_warp()) {
         kernel.tmem.allocate();
+    } else if (kernel.roles.is_epilogue_warp()) {
+        kernel.tmem.await();
     }
-    __syncwarp();
-    ptx::synchronize<Kernel::Cluster::kSize>();
     if constexpr (Config::kPdl) {
         if constexpr (Config::kPrefetch != Prefetch::kNone) {
             if (kernel.roles.is_load_warp() && ptx::elect_one()) {

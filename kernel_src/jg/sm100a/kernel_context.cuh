@@ -192,8 +192,7 @@ struct KernelContext {
     // Multiplies, for this CTA or the pair: one thread of the leader CTA.
     JG_DEVICE void multiply() const
     {
-        RoleWork work(scheduler.template thread_iterator<Advance::kNow>(),
-                      debug::Role::kMma);
+        RoleWork work(scheduler.thread_iterator(), debug::Role::kMma);
         auto tiles = input.consumer();
         auto ring = accumulators.producer(work.track());
         const auto columns = tmem.accumulators();
@@ -245,8 +244,7 @@ struct KernelContext {
     // Brings C and matrix operands: one thread.
     JG_DEVICE void load_for_epilogue() const
     {
-        RoleWork work(scheduler.template thread_iterator<Advance::kDelayed>(),
-                      debug::Role::kEpilogueLoad);
+        RoleWork work(scheduler.thread_iterator(), debug::Role::kEpilogueLoad);
         auto boxes = epilogue_input.producer();
         const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
         while (work.has_work()) {
@@ -268,8 +266,7 @@ struct KernelContext {
     // Brings scales of blocks, where sums are multiplied by them: one warp.
     JG_DEVICE void load_scales() const
     {
-        RoleWork work(scheduler.template warp_iterator<Advance::kNow>(), debug::Role::kLoad,
-                      1, false);
+        RoleWork work(scheduler.warp_iterator(), debug::Role::kLoad, 1, false);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scale_slots);
         scales.run(work);
     }
@@ -277,8 +274,8 @@ struct KernelContext {
     // Makes D of accumulators: four warps.
     JG_DEVICE void write() const
     {
-        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
-                      debug::Role::kEpilogue, 0, threadIdx.x == 0);
+        RoleWork work(scheduler.warp_iterator(), debug::Role::kEpilogue, 0,
+                      threadIdx.x == 0);
         auto ring = accumulators.consumer(work.track());
         auto boxes = epilogue_input.consumer();
         auto scales = ScaleRingT::consumer(smem.scale_slots);

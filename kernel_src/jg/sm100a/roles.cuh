@@ -25,6 +25,10 @@ struct Roles {
 
     u32 warp = ptx::warp_index();
 
+    JG_DEVICE bool is_epilogue_warp() const
+    {
+        return warp < kEpilogueWarps;
+    }
     JG_DEVICE bool is_load_warp() const
     {
         return warp == kLoadWarp;

@@ -4,11 +4,13 @@
 //
 // Called by one whole warp (allocate, release; in a pair one in each CTA) and by all who
 // address a region. Before allocate: a cluster synchronisation, where CTAs are pairs,
-// because the other CTA must run. Between allocate and the first address: a synchronisation
-// of the CTA, of the cluster where CTAs are pairs. Before release: a synchronisation after
-// all reads and all multiplications.
+// because the other CTA must run. Before the first address: await, by the epilogue's warps;
+// the warp that allocates knows it, and of a pair the other CTA's too, because an
+// allocation of a pair is complete in both CTAs or in none. Signals: a named barrier.
+// Before release: a synchronisation after all reads and all multiplications.
 #pragma once
 #include <jg/common/block_scale.cuh>
+#include <jg/ptx/cluster.cuh>
 #include <jg/ptx/tcgen05.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
 #include <jg/sm100a/scale_stages.cuh>
@@ -61,6 +63,13 @@ class Tmem {
     {
         ptx::tcgen05_allocate<Config::kCtaGroup>(&published_, kAllocated);
         ptx::tcgen05_relinquish<Config::kCtaGroup>();
+        __syncwarp();
+        ptx::named_barrier_arrive(kBarrier, kBarrierThreads);
+    }
+    // Blocks until there is tensor memory: all epilogue warps.
+    JG_DEVICE void await() const
+    {
+        ptx::named_barrier_sync(kBarrier, kBarrierThreads);
     }
     JG_DEVICE void release() const
     {
@@ -81,6 +90,8 @@ class Tmem {
     }
 
   private:
+    static constexpr u32 kBarrier = 7; // 1 to 6 are the epilogue's
+    static constexpr u32 kBarrierThreads = 32 * (4 + 1);
     static constexpr u32 kAllocated = round_up_columns(Scales::kEnd);
     static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
     static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,

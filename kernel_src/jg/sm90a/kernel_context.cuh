@@ -169,8 +169,8 @@ struct KernelContext {
         auto tiles = input.consumer();
         auto scales = ScaleRingT::consumer(smem.scales);
         EpilogueT epilogue(params, Output::shape(shape), smem.out[consumer][0], consumer);
-        RoleWork work(scheduler.template warp_iterator<Advance::kDelayed>(),
-                      debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
+        RoleWork work(scheduler.warp_iterator(), debug::Role::kMma, consumer,
+                      threadIdx.x % 128 == 0);
         while (work.has_work()) {
             const auto item = work.next();
             if constexpr (kClearsRest) {

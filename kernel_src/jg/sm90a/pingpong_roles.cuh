@@ -47,8 +47,8 @@ class PingpongRoles {
         typename Kernel::EpilogueT epilogue(kernel_.params,
                                             Kernel::Output::shape(kernel_.shape),
                                             kernel_.smem.out[consumer][0], 0);
-        RoleWork work(kernel_.scheduler.template warp_iterator<Advance::kDelayed>(),
-                      debug::Role::kMma, consumer, threadIdx.x % 128 == 0);
+        RoleWork work(kernel_.scheduler.warp_iterator(), debug::Role::kMma, consumer,
+                      threadIdx.x % 128 == 0);
         for (bool is_own = consumer == 0; work.has_work(); is_own = !is_own) {
             if (is_own) {
                 make_tile(work, epilogue, tiles, boxes, math, writes);

@@ -330,15 +330,15 @@ struct ClcOf {
     }
     auto multiply() const
     {
-        return scheduler.template thread_iterator<jg::Advance::kNow>();
+        return scheduler.thread_iterator();
     }
     auto load_for_epilogue() const
     {
-        return scheduler.template thread_iterator<jg::Advance::kDelayed>();
+        return scheduler.thread_iterator();
     }
     auto write() const
     {
-        return scheduler.template warp_iterator<jg::Advance::kDelayed>();
+        return scheduler.warp_iterator();
     }
     void run() const
     {
