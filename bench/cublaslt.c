@@ -453,8 +453,7 @@ static void *as_pointer(uint64_t address)
 }
 
 int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
-                      const struct cublaslt_addresses *addresses, uint64_t workspace,
-                      char error[BENCH_ERROR_SIZE])
+                      const struct cublaslt_launch *launch, char error[BENCH_ERROR_SIZE])
 {
     const struct cublaslt *lib = plan->lib;
     const float one = 1.0F, zero = 0.0F;
@@ -464,22 +463,23 @@ int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
     const void *const nothing =
         plan->has_integers ? (const void *)&integer_zero : (const void *)&zero;
     const void *const beta = plan->has_c ? alpha : nothing;
-    const uint64_t c = plan->has_c ? addresses->c : addresses->d;
+    const uint64_t c = plan->has_c ? launch->c : launch->d;
     if (plan->has_bias && set_attribute(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                        &addresses->bias, sizeof(addresses->bias),
+                                        &launch->bias, sizeof(launch->bias),
                                         "CUBLASLT_MATMUL_DESC_BIAS_POINTER", error) != 0) {
         return -1;
     }
-    if (set_scales(plan, addresses->a_scale, addresses->b_scale, error) != 0) {
+    if (set_scales(plan, launch->a_scale, launch->b_scale, error) != 0) {
         return -1;
     }
-    return check_status(
-        lib,
-        lib->matmul(lib->handle, plan->desc, alpha, as_pointer(addresses->b), plan->first,
-                    as_pointer(addresses->a), plan->second, beta, as_pointer(c), plan->c,
-                    as_pointer(addresses->d), plan->d, &plan->algorithms[algorithm].algo,
-                    as_pointer(workspace), CUBLASLT_WORKSPACE_BYTES, NULL),
-        "cublasLtMatmul", error);
+    return check_status(lib,
+                        lib->matmul(lib->handle, plan->desc, alpha, as_pointer(launch->b),
+                                    plan->first, as_pointer(launch->a), plan->second, beta,
+                                    as_pointer(c), plan->c, as_pointer(launch->d), plan->d,
+                                    &plan->algorithms[algorithm].algo,
+                                    as_pointer(launch->workspace), CUBLASLT_WORKSPACE_BYTES,
+                                    launch->stream),
+                        "cublasLtMatmul", error);
 }
 
 void cublaslt_plan_destroy(struct cublaslt_plan **plan)
@@ -544,13 +544,11 @@ int cublaslt_plan_count(const struct cublaslt_plan *plan)
 }
 
 int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
-                      const struct cublaslt_addresses *addresses, uint64_t workspace,
-                      char error[BENCH_ERROR_SIZE])
+                      const struct cublaslt_launch *launch, char error[BENCH_ERROR_SIZE])
 {
     (void)plan;
     (void)algorithm;
-    (void)addresses;
-    (void)workspace;
+    (void)launch;
     return bench_fail(error, "%s", k_missing);
 }
 

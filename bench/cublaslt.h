@@ -45,9 +45,10 @@ struct cublaslt_product {
     bool sums_fast; /* of 8-bit floats: without promotion to f32 on the way */
 };
 
-/* Addresses of one launch. */
-struct cublaslt_addresses {
-    uint64_t a, b, c, d, bias, a_scale, b_scale;
+/* Addresses of one launch, and its stream; NULL: the default one. */
+struct cublaslt_launch {
+    uint64_t a, b, c, d, bias, a_scale, b_scale, workspace;
+    void *stream;
 };
 
 /* Opens the library on the current CUDA context. `path` may be NULL. */
@@ -72,10 +73,9 @@ int cublaslt_plan_create(struct cublaslt *lib, const struct cublaslt_product *pr
 /* Algorithms that were offered, at least 1. */
 int cublaslt_plan_count(const struct cublaslt_plan *plan);
 
-/* Launches one algorithm on the default stream. */
+/* Launches one algorithm. */
 int cublaslt_plan_run(struct cublaslt_plan *plan, int algorithm,
-                      const struct cublaslt_addresses *addresses, uint64_t workspace,
-                      char error[BENCH_ERROR_SIZE]);
+                      const struct cublaslt_launch *launch, char error[BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */
 void cublaslt_plan_destroy(struct cublaslt_plan **plan);

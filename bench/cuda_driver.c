@@ -5,14 +5,43 @@
 
 #include "dynlib.h"
 
+/* A function of the driver, and the pointer that takes its address. */
+struct driver_symbol {
+    const char *name;
+    void *target;
+    size_t size;
+};
+
+static void load_graph_functions(struct cuda_driver *driver, void *library)
+{
+    const struct driver_symbol wanted[] = {
+        {"cuDeviceGetPCIBusId", (void *)&driver->device_pci_bus_id,
+         sizeof(driver->device_pci_bus_id)},
+        {"cuStreamCreate", (void *)&driver->stream_create, sizeof(driver->stream_create)},
+        {"cuStreamDestroy_v2", (void *)&driver->stream_destroy,
+         sizeof(driver->stream_destroy)},
+        {"cuStreamBeginCapture_v2", (void *)&driver->begin_capture,
+         sizeof(driver->begin_capture)},
+        {"cuStreamEndCapture", (void *)&driver->end_capture, sizeof(driver->end_capture)},
+        {"cuGraphInstantiateWithFlags", (void *)&driver->graph_instantiate,
+         sizeof(driver->graph_instantiate)},
+        {"cuGraphLaunch", (void *)&driver->graph_launch, sizeof(driver->graph_launch)},
+        {"cuGraphExecDestroy", (void *)&driver->graph_exec_destroy,
+         sizeof(driver->graph_exec_destroy)},
+        {"cuGraphDestroy", (void *)&driver->graph_destroy, sizeof(driver->graph_destroy)},
+    };
+    char error[BENCH_ERROR_SIZE];
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        /* calloc made it NULL, and a failure leaves it so. */
+        (void)dynlib_symbol(library, wanted[i].name, wanted[i].target, wanted[i].size,
+                            error);
+    }
+}
+
 static int load_functions(struct cuda_driver *driver, void *library,
                           char error[BENCH_ERROR_SIZE])
 {
-    const struct {
-        const char *name;
-        void *target;
-        size_t size;
-    } wanted[] = {
+    const struct driver_symbol wanted[] = {
         {"cuInit", (void *)&driver->init, sizeof(driver->init)},
         {"cuGetErrorString", (void *)&driver->get_error_string,
          sizeof(driver->get_error_string)},
@@ -42,6 +71,7 @@ static int load_functions(struct cuda_driver *driver, void *library,
             return -1;
         }
     }
+    load_graph_functions(driver, library);
     return 0;
 }
 

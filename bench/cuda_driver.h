@@ -25,6 +25,17 @@ struct cuda_driver {
     CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
     CUresult (*function_set_attribute)(CUfunction, CUfunction_attribute, int);
     CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
+
+    /* NULL where the driver lacks them. */
+    CUresult (*device_pci_bus_id)(char *, int, CUdevice);
+    CUresult (*stream_create)(CUstream *, unsigned);
+    CUresult (*stream_destroy)(CUstream);
+    CUresult (*begin_capture)(CUstream, CUstreamCaptureMode);
+    CUresult (*end_capture)(CUstream, CUgraph *);
+    CUresult (*graph_instantiate)(CUgraphExec *, CUgraph, unsigned long long);
+    CUresult (*graph_launch)(CUgraphExec, CUstream);
+    CUresult (*graph_exec_destroy)(CUgraphExec);
+    CUresult (*graph_destroy)(CUgraph);
 };
 
 /*

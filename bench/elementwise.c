@@ -365,11 +365,13 @@ static CUlaunchConfig choose_grid(const struct gemm_shape *shape)
 }
 
 int elementwise_run(const struct elementwise *kernel, const struct gemm_sets *sets,
-                    size_t set, const uint32_t *operands, char error[BENCH_ERROR_SIZE])
+                    size_t set, const uint32_t *operands, void *stream,
+                    char error[BENCH_ERROR_SIZE])
 {
     struct kernel_params params;
     void *arguments[] = {&params};
-    const CUlaunchConfig config = choose_grid(&sets->shape);
+    CUlaunchConfig config = choose_grid(&sets->shape);
+    config.hStream = (CUstream)stream;
     if (config.gridDimY > MAX_GRID_YZ || config.gridDimZ > MAX_GRID_YZ) {
         return bench_fail(error,
                           "the separate elementwise kernel takes at most %u row "

@@ -23,11 +23,12 @@ int elementwise_create(const struct cuda_driver *driver, const char *nvrtc_path,
                        struct elementwise **ret_kernel, char error[BENCH_ERROR_SIZE]);
 
 /*
- * Launches on the default stream, on D of one set. `operands` gives for each operand of
- * this kernel's epilogue its number in the set.
+ * Launches on a stream, NULL being the default one, on D of one set. `operands` gives for
+ * each operand of this kernel's epilogue its number in the set.
  */
 int elementwise_run(const struct elementwise *kernel, const struct gemm_sets *sets,
-                    size_t set, const uint32_t *operands, char error[BENCH_ERROR_SIZE]);
+                    size_t set, const uint32_t *operands, void *stream,
+                    char error[BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */
 void elementwise_destroy(struct elementwise **kernel);

@@ -35,9 +35,8 @@ static int read_machine(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
 
 static int open_rival(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
 {
-    /* The driver makes the primary context current, which cuBLASLt then uses. */
-    if (cuda_driver_open(bench->ordinal, &bench->driver, error) != 0 ||
-        cublaslt_open(bench->options.cublaslt_path, &bench->cublaslt, error) != 0) {
+    /* The driver has made the primary context current, which cuBLASLt uses. */
+    if (cublaslt_open(bench->options.cublaslt_path, &bench->cublaslt, error) != 0) {
         return -1;
     }
     snprintf(bench->machine.cublaslt, sizeof(bench->machine.cublaslt), "%s",
@@ -47,6 +46,31 @@ static int open_rival(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
         return bench_fail(error, "cuBLASLt's workspace: %s", jit_gemm_last_error());
     }
     return 0;
+}
+
+static int open_driver(struct gemm_bench *bench, char error[BENCH_ERROR_SIZE])
+{
+    char pci_bus_id[32];
+    if (cuda_driver_open(bench->ordinal, &bench->driver, error) != 0) {
+        return -1;
+    }
+    const struct cuda_driver *driver = bench->driver;
+    if (driver->device_pci_bus_id != NULL &&
+        driver->device_pci_bus_id(pci_bus_id, sizeof(pci_bus_id), driver->device) ==
+            CUDA_SUCCESS) {
+        bench->gpu_state = gpu_state_open(pci_bus_id);
+    }
+    if (!bench->options.replays) {
+        return 0;
+    }
+    if (driver->stream_create == NULL || driver->begin_capture == NULL ||
+        driver->end_capture == NULL || driver->graph_instantiate == NULL ||
+        driver->graph_launch == NULL || driver->graph_exec_destroy == NULL ||
+        driver->graph_destroy == NULL || driver->stream_destroy == NULL) {
+        return bench_fail(error, "replays: this driver has no CUDA graphs");
+    }
+    return cuda_driver_check(driver, driver->stream_create(&bench->stream, 0),
+                             "cuStreamCreate", error);
 }
 
 static void set_defaults(struct gemm_bench_options *options)
@@ -81,6 +105,9 @@ int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *
     if (status == 0 && jit_gemm_timer_create(context, &bench->timer) != JIT_GEMM_OK) {
         status = bench_fail(error, "timer: %s", jit_gemm_last_error());
     }
+    if (status == 0) {
+        status = open_driver(bench, error);
+    }
     if (status == 0 && bench->options.against_cublaslt) {
         status = open_rival(bench, error);
     }
@@ -107,6 +134,10 @@ void gemm_bench_close(struct gemm_bench **bench)
         jit_gemm_device_free((*bench)->context, (*bench)->workspace);
     }
     cublaslt_close(&(*bench)->cublaslt);
+    if ((*bench)->stream != NULL) {
+        (*bench)->driver->stream_destroy((*bench)->stream);
+    }
+    gpu_state_close(&(*bench)->gpu_state);
     cuda_driver_close(&(*bench)->driver);
     free(*bench);
     *bench = NULL;
@@ -140,26 +171,45 @@ static int warm_up(struct match *match)
     return 0;
 }
 
+/* A contender's launches of half a round; its sample is the mean of both halves. */
+static int time_half(struct match *match, struct contender *contender, size_t round)
+{
+    struct launch_times times;
+    if (is_stopped(match)) {
+        return bench_fail(match->error, "stopped");
+    }
+    if (gemm_match_time_turn(match, contender, &times) != 0) {
+        return -1;
+    }
+    contender->samples_us[round] += times.us / 2.0;
+    contender->issue_us[round] += times.issue_us / 2.0;
+    contender->sm_mhz[round] += times.sm_mhz / 2.0;
+    contender->watts[round] += times.watts / 2.0;
+    contender->sample_count = round + 1;
+    return 0;
+}
+
+/*
+ * There and back: a device that gets warmer, or whose clock falls, gives all the same part
+ * of it, because each contender's two turns lie around the middle of the round.
+ */
 static int time_rounds(struct match *match)
 {
     const size_t count = match->contender_count;
     const size_t rounds = (size_t)match->bench->options.rounds;
     for (size_t i = 0; i < count; i++) {
-        if (gemm_match_fit(match, &match->contenders[i], match->bench->options.round_ms,
-                           &match->contenders[i].launches) != 0) {
+        if (gemm_match_fit(match, &match->contenders[i],
+                           match->bench->options.round_ms / 2.0,
+                           &match->contenders[i].launches) != 0 ||
+            (match->bench->options.replays &&
+             gemm_match_capture(match, &match->contenders[i]) != 0)) {
             return -1;
         }
     }
     for (size_t round = 0; round < rounds; round++) {
-        for (size_t turn = 0; turn < count; turn++) {
-            struct contender *contender = &match->contenders[(round + turn) % count];
-            const size_t at = contender->sample_count++;
-            if (is_stopped(match)) {
-                return bench_fail(match->error, "stopped");
-            }
-            if (gemm_match_time(match, contender, contender->launches,
-                                &contender->samples_us[at],
-                                &contender->issue_us[at]) != 0) {
+        for (size_t turn = 0; turn < 2 * count; turn++) {
+            const size_t place = turn < count ? turn : 2 * count - 1 - turn;
+            if (time_half(match, &match->contenders[(round + place) % count], round) != 0) {
                 return -1;
             }
         }
@@ -216,6 +266,10 @@ static void summarize(struct match *match)
         const struct bench_stats host =
             bench_stats_of(contender->issue_us, contender->sample_count);
         write_numbers(contender->entry, &device, result->flops);
+        contender->entry->sm_mhz =
+            bench_stats_of(contender->sm_mhz, contender->sample_count).median;
+        contender->entry->watts =
+            bench_stats_of(contender->watts, contender->sample_count).median;
         contender->entry->host_bound = host.median > 0.85 * device.median;
     }
     prefer_default_if_faster(match);
@@ -226,6 +280,7 @@ static void summarize(struct match *match)
     }
     result->rounds = match->bench->options.rounds;
     result->launches = match->contenders[0].launches;
+    result->replays = match->bench->options.replays;
 }
 
 static void describe_kernel(struct match *match, const jit_gemm_problem *problem,
@@ -383,6 +438,11 @@ static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
     }
     if (status == 0) {
         *ret_result = *result;
+    }
+    for (size_t i = 0; i < match->contender_count; i++) {
+        if (match->contenders[i].graph != NULL) {
+            bench->driver->graph_exec_destroy(match->contenders[i].graph);
+        }
     }
     cublaslt_plan_destroy(&match->plain);
     cublaslt_plan_destroy(&match->gelu_bias);

@@ -4,13 +4,12 @@
  *
  * Method: uniform [-1, 1] inputs in several sets that together exceed twice the L2 cache,
  * the sets rotating from launch to launch; back-to-back launches with device events around
- * the loop; the contenders alternate from round to round, in an order that rotates; medians
- * over the rounds. Before anything is timed, the results of all contenders are compared.
+ * the loop; in each round the contenders take turns, there and back, in an order that
+ * rotates; medians over the rounds. Before anything is timed, the results of all contenders
+ * are compared.
  *
- * Used by bench_gemm and by the command line. Sources to compile: gemm_bench.c,
- * gemm_rivals.c, gemm_timing.c, gemm_set.c, gemm_scale.c, rival_scales.c, gemm_report.c,
- * cublaslt.c, elementwise.c, small_kernel.c, cuda_driver.c, dynlib.c, bench_util.c; links
- * jit_gemm, libdl and libm; needs the CUDA headers as a system include folder.
+ * Used by the command line. Its sources are listed in tools/meson.build; they link
+ * jit_gemm, libdl and libm, and need the CUDA headers as a system include folder.
  *
  * Functions that can fail return 0 on success and leave a text in `error` otherwise.
  */
@@ -40,6 +39,7 @@ struct gemm_bench_options {
     double round_ms;           /* device time of one contender in one round, default 40 */
     double warmup_ms; /* before the first problem, default 1000; 300 before others */
     uint64_t seed;    /* of the inputs, default 1 */
+    bool replays;     /* a turn is one replay of a CUDA graph of its launches */
     FILE *progress;   /* receives a line per problem while it runs; NULL: silence */
     bool (*is_stopped)(void); /* asked between timings; true: fail; NULL: never */
 };
@@ -56,7 +56,8 @@ struct gemm_bench_entry {
     double spread;    /* (third quartile - first quartile) / median */
     double tflops;    /* 2 * M * N * K * batch over the median */
     double ratio;     /* this entry's median over jit_gemm's: above 1, jit_gemm is faster */
-    double difference; /* max |x - jit_gemm's x| / max |jit_gemm's x| on one input set */
+    double sm_mhz, watts; /* clock and power in the rounds, medians; 0: not known */
+    double difference;    /* max |x - jit_gemm's x| / max |jit_gemm's x| on one input set */
 };
 
 struct gemm_bench_result {
@@ -71,7 +72,8 @@ struct gemm_bench_result {
     size_t sets;        /* input sets that rotate */
     double sets_mib;    /* inputs of all sets together */
     int rounds;         /* timed */
-    int launches;       /* of jit_gemm in one round */
+    int launches;       /* of jit_gemm in one of a round's two turns */
+    bool replays;       /* as asked for */
     size_t entry_count; /* of `entries` */
     struct gemm_bench_entry entries[GEMM_BENCH_MAX_ENTRIES];
 };

@@ -14,6 +14,7 @@
 #include "elementwise.h"
 #include "gemm_bench.h"
 #include "gemm_set.h"
+#include "gpu_state.h"
 #include "rival_scales.h"
 
 struct gemm_bench {
@@ -23,9 +24,11 @@ struct gemm_bench {
     size_t l2_bytes, memory_bytes;
     int ordinal; /* of the context's device */
     jit_gemm_timer *timer;
-    struct cuda_driver *driver; /* NULL unless there is a rival */
-    struct cublaslt *cublaslt;  /* likewise */
-    uint64_t workspace;         /* of cuBLASLt */
+    struct cuda_driver *driver;
+    struct gpu_state *gpu_state; /* NULL: clock and power are not known */
+    CUstream stream;             /* of all launches; NULL: the default one */
+    struct cublaslt *cublaslt;   /* NULL unless there is a rival */
+    uint64_t workspace;          /* of cuBLASLt */
     int warmed;
 };
 
@@ -42,8 +45,10 @@ struct contender {
     double tolerance;                /* largest difference from jit_gemm's result */
     bool is_best_of_plain; /* the same contender as the one before, with a chosen algorithm
                             */
-    int launches;          /* in one round */
+    int launches;          /* in one turn, of which a round has two */
+    CUgraphExec graph;     /* these launches; NULL: they are made one by one */
     double samples_us[GEMM_BENCH_MAX_ROUNDS], issue_us[GEMM_BENCH_MAX_ROUNDS];
+    double sm_mhz[GEMM_BENCH_MAX_ROUNDS], watts[GEMM_BENCH_MAX_ROUNDS];
     size_t sample_count;
 };
 
@@ -72,9 +77,19 @@ int gemm_match_launch(struct match *match, const struct contender *contender, si
 int gemm_match_launch_many(struct match *match, const struct contender *contender,
                            int count);
 int gemm_match_synchronize(struct match *match);
-/* Microseconds per launch on the device, and on the host while it queued them. */
+/* What a timing says: microseconds of a launch on the device, and on the host while it
+ * queued them; clock and power of a turn when all were queued, 0 where they are not known.
+ */
+struct launch_times {
+    double us, issue_us, sm_mhz, watts;
+};
 int gemm_match_time(struct match *match, const struct contender *contender, int count,
-                    double *ret_us, double *ret_issue_us);
+                    struct launch_times *ret_times);
+/* The same of one turn of a round: by the replay of a graph, where one was made. */
+int gemm_match_time_turn(struct match *match, const struct contender *contender,
+                         struct launch_times *ret_times);
+/* Captures a turn's launches in a graph of their own. */
+int gemm_match_capture(struct match *match, struct contender *contender);
 /* How many launches fill about `ms` of device time. */
 int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
                    int *ret_launches);

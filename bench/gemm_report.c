@@ -12,7 +12,7 @@ void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine)
         "# %s: compute capability %d.%d, %d multiprocessors, L2 %.0f MiB\n"
         "# driver for CUDA %d.%d; cuBLASLt %s\n"
         "# median of the rounds; spread: quartile distance over median; ratio: time over "
-        "jit_gemm's time\n",
+        "jit_gemm's time; MHz, W: clock and power while they ran, 0 if not known\n",
         machine->date, jit_gemm_version_string(), machine->device, machine->cc_major,
         machine->cc_minor, machine->sm_count, machine->l2_mib,
         machine->driver_cuda_version / 1000, machine->driver_cuda_version % 1000 / 10,
@@ -25,8 +25,9 @@ static void print_entry(FILE *out, const struct gemm_bench_entry *entry, bool is
         fprintf(out, "  %-32s absent: %s\n", entry->name, entry->note);
         return;
     }
-    fprintf(out, "  %-32s %10.2f %9.1f %7.3f %6.1f%% ", entry->name, entry->median_us,
-            entry->tflops, entry->ratio, entry->spread * 100.0);
+    fprintf(out, "  %-32s %10.2f %9.1f %7.3f %6.1f%% %5.0f %4.0f ", entry->name,
+            entry->median_us, entry->tflops, entry->ratio, entry->spread * 100.0,
+            entry->sm_mhz, entry->watts);
     if (is_first) {
         fprintf(out, "%9s", "");
     } else {
@@ -46,11 +47,13 @@ void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result)
     fprintf(
         out,
         "  config    %s; %u registers, %u bytes spilled, %u CTAs\n"
-        "  method    %d rounds, %d launches each, %zu input sets of together %.0f MiB\n",
+        "  method    %d rounds there and back, %d launches each%s, %zu input sets of together %.0f MiB\n",
         result->config, result->registers, result->spill_bytes, result->grid_ctas,
-        result->rounds, result->launches, result->sets, result->sets_mib);
-    fprintf(out, "  %-32s %10s %9s %7s %7s %9s\n", "", "us", "TFLOP/s", "ratio", "spread",
-            "max diff");
+        result->rounds, result->launches,
+        result->replays ? " by a replay of a CUDA graph" : "", result->sets,
+        result->sets_mib);
+    fprintf(out, "  %-32s %10s %9s %7s %7s %5s %4s %9s\n", "", "us", "TFLOP/s", "ratio",
+            "spread", "MHz", "W", "max diff");
     for (size_t i = 0; i < result->entry_count; i++) {
         print_entry(out, &result->entries[i], i == 0);
     }
@@ -76,9 +79,10 @@ static void print_json_entry(FILE *out, const struct gemm_bench_entry *entry)
     fprintf(out,
             "\"absent\":false,\"median_us\":%.4f,\"min_us\":%.4f,\"max_us\":%.4f,"
             "\"spread\":%.5f,\"tflops\":%.2f,\"ratio\":%.4f,\"difference\":%.3e,"
-            "\"launch_bound\":%s}",
+            "\"sm_mhz\":%.0f,\"watts\":%.1f,\"launch_bound\":%s}",
             entry->median_us, entry->min_us, entry->max_us, entry->spread, entry->tflops,
-            entry->ratio, entry->difference, entry->host_bound ? "true" : "false");
+            entry->ratio, entry->difference, entry->sm_mhz, entry->watts,
+            entry->host_bound ? "true" : "false");
 }
 
 void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
@@ -103,10 +107,10 @@ void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
     fprintf(out,
             "\"registers\":%u,\"spill_bytes\":%u,\"grid_ctas\":%u,\"compile_ms\":%.1f,"
             "\"flops\":%.0f,\"sets\":%zu,\"sets_mib\":%.1f,\"rounds\":%d,\"launches\":%d,"
-            "\"entries\":[",
+            "\"replays\":%s,\"entries\":[",
             result->registers, result->spill_bytes, result->grid_ctas, result->compile_ms,
-            result->flops, result->sets, result->sets_mib, result->rounds,
-            result->launches);
+            result->flops, result->sets, result->sets_mib, result->rounds, result->launches,
+            result->replays ? "true" : "false");
     for (size_t i = 0; i < result->entry_count; i++) {
         if (i > 0) {
             fputc(',', out);

@@ -148,11 +148,11 @@ int gemm_match_choose_algorithm(struct match *match, struct contender *contender
             return -1;
         }
         for (size_t pass = 0; pass < QUICK_PASSES; pass++) {
-            double issue_us = 0.0;
-            if (gemm_match_time(match, contender, launches, &samples[pass], &issue_us) !=
-                0) {
+            struct launch_times times;
+            if (gemm_match_time(match, contender, launches, &times) != 0) {
                 return -1;
             }
+            samples[pass] = times.us;
         }
         const struct bench_stats stats = bench_stats_of(samples, QUICK_PASSES);
         if (best < 0 || stats.median < best_us) {

@@ -10,7 +10,7 @@
 static int launch_rival(struct match *match, const struct contender *contender, size_t set)
 {
     const jit_gemm_args *args = &match->sets->args[set];
-    struct cublaslt_addresses addresses = {
+    struct cublaslt_launch launch = {
         .a = args->a.pointer,
         .b = args->b.pointer,
         .c = args->c.pointer,
@@ -19,23 +19,25 @@ static int launch_rival(struct match *match, const struct contender *contender, 
                     ? args->operands[contender->bias_operand].pointer
                     : 0,
         .a_scale = rival_scales_of_a(match->rival_scales, set),
-        .b_scale = rival_scales_of_b(match->rival_scales, set)};
+        .b_scale = rival_scales_of_b(match->rival_scales, set),
+        .workspace = match->bench->workspace,
+        .stream = match->bench->stream};
     if (match->sets->shape.is_column_major) { /* its product is the transposed one */
-        const struct cublaslt_addresses own = addresses;
-        addresses.a = own.b;
-        addresses.b = own.a;
-        addresses.a_scale = own.b_scale;
-        addresses.b_scale = own.a_scale;
+        const struct cublaslt_launch own = launch;
+        launch.a = own.b;
+        launch.b = own.a;
+        launch.a_scale = own.b_scale;
+        launch.b_scale = own.a_scale;
     }
-    if (cublaslt_plan_run(contender->plan, contender->algorithm, &addresses,
-                          match->bench->workspace, match->error) != 0) {
+    if (cublaslt_plan_run(contender->plan, contender->algorithm, &launch, match->error) !=
+        0) {
         return -1;
     }
     if (contender->after == NULL) {
         return 0;
     }
     return elementwise_run(contender->after, match->sets, set, contender->after_operands,
-                           match->error);
+                           match->bench->stream, match->error);
 }
 
 int gemm_match_launch(struct match *match, const struct contender *contender, size_t set)
@@ -43,7 +45,8 @@ int gemm_match_launch(struct match *match, const struct contender *contender, si
     if (contender->plan != NULL) {
         return launch_rival(match, contender, set);
     }
-    if (jit_gemm_run(contender->gemm, &match->sets->args[set], NULL) != JIT_GEMM_OK) {
+    if (jit_gemm_run(contender->gemm, &match->sets->args[set], match->bench->stream) !=
+        JIT_GEMM_OK) {
         return bench_fail(match->error, "jit_gemm_run: %s", jit_gemm_last_error());
     }
     return 0;
@@ -69,45 +72,99 @@ int gemm_match_synchronize(struct match *match)
     return 0;
 }
 
-/* Microseconds per launch on the device, and on the host while it queued them. */
-int gemm_match_time(struct match *match, const struct contender *contender, int count,
-                    double *ret_us, double *ret_issue_us)
+/* All launches of a timing: one by one, or by one replay of the contender's graph. */
+static int queue_launches(struct match *match, const struct contender *contender,
+                          CUgraphExec graph, int count)
+{
+    const struct cuda_driver *driver = match->bench->driver;
+    if (graph == NULL) {
+        return gemm_match_launch_many(match, contender, count);
+    }
+    return cuda_driver_check(driver, driver->graph_launch(graph, match->bench->stream),
+                             "cuGraphLaunch", match->error);
+}
+
+/* `state`: whose clock and power to read while the device works; NULL: nobody's. */
+static int time_launches(struct match *match, const struct contender *contender,
+                         CUgraphExec graph, int count, const struct gpu_state *state,
+                         struct launch_times *ret_times)
 {
     jit_gemm_timer *timer = match->bench->timer;
+    CUstream stream = match->bench->stream;
+    struct launch_times times;
     double elapsed_us = 0.0;
     if (gemm_match_launch_many(match, contender, LEAD_IN_LAUNCHES) != 0) {
         return -1;
     }
-    if (jit_gemm_timer_start(timer, NULL) != JIT_GEMM_OK) {
+    if (jit_gemm_timer_start(timer, stream) != JIT_GEMM_OK) {
         return bench_fail(match->error, "timer: %s", jit_gemm_last_error());
     }
     const double begin_us = bench_now_us();
-    if (gemm_match_launch_many(match, contender, count) != 0) {
+    if (queue_launches(match, contender, graph, count) != 0) {
         return -1;
     }
     const double end_us = bench_now_us();
-    if (jit_gemm_timer_stop(timer, NULL) != JIT_GEMM_OK ||
-        jit_gemm_timer_elapsed_us(timer, &elapsed_us) != JIT_GEMM_OK) {
+    if (jit_gemm_timer_stop(timer, stream) != JIT_GEMM_OK) {
+        return bench_fail(match->error, "timer: %s", jit_gemm_last_error());
+    }
+    gpu_state_read(state, &times.sm_mhz, &times.watts);
+    if (jit_gemm_timer_elapsed_us(timer, &elapsed_us) != JIT_GEMM_OK) {
         return bench_fail(match->error, "timer: %s", jit_gemm_last_error());
     }
     if (!(elapsed_us > 0.0)) {
         return bench_fail(match->error, "the device's events measured no time");
     }
-    *ret_us = elapsed_us / count;
-    *ret_issue_us = (end_us - begin_us) / count;
+    times.us = elapsed_us / count;
+    times.issue_us = (end_us - begin_us) / count;
+    *ret_times = times;
     return 0;
+}
+
+int gemm_match_time(struct match *match, const struct contender *contender, int count,
+                    struct launch_times *ret_times)
+{
+    return time_launches(match, contender, NULL, count, NULL, ret_times);
+}
+
+int gemm_match_time_turn(struct match *match, const struct contender *contender,
+                         struct launch_times *ret_times)
+{
+    return time_launches(match, contender, contender->graph, contender->launches,
+                         match->bench->gpu_state, ret_times);
+}
+
+int gemm_match_capture(struct match *match, struct contender *contender)
+{
+    const struct cuda_driver *driver = match->bench->driver;
+    CUstream stream = match->bench->stream;
+    CUgraph graph = NULL;
+    if (cuda_driver_check(driver,
+                          driver->begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+                          "cuStreamBeginCapture", match->error) != 0) {
+        return -1;
+    }
+    const int launched = gemm_match_launch_many(match, contender, contender->launches);
+    const CUresult ended = driver->end_capture(stream, &graph);
+    if (launched != 0 ||
+        cuda_driver_check(driver, ended, "cuStreamEndCapture", match->error) != 0) {
+        return -1;
+    }
+    const int status =
+        cuda_driver_check(driver, driver->graph_instantiate(&contender->graph, graph, 0),
+                          "cuGraphInstantiate", match->error);
+    driver->graph_destroy(graph);
+    return status;
 }
 
 /* How many launches fill about `ms`. */
 int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
                    int *ret_launches)
 {
-    double us = 0.0;
-    double issue_us = 0.0;
-    if (gemm_match_time(match, contender, 3, &us, &issue_us) != 0) {
+    struct launch_times times;
+    if (gemm_match_time(match, contender, 3, &times) != 0) {
         return -1;
     }
-    const double wanted = ms * 1000.0 / us;
+    const double wanted = ms * 1000.0 / times.us;
     *ret_launches = wanted < 3.0                    ? 3
                     : wanted > (double)MAX_LAUNCHES ? MAX_LAUNCHES
                                                     : (int)wanted;

@@ -369,6 +369,9 @@ int cli_context_open_gpu(const char *command, const struct cli_context_options *
                                command);
     }
     settings.device = NULL;
+    if (settings.driver != NULL) { /* what measures opens it too */
+        setenv("JIT_GEMM_DRIVER", settings.driver, 1);
+    }
     return cli_context_open(&settings, true, JIT_GEMM_POLICY_ALLOW, ret_context);
 }
 

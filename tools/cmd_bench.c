@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm bench: timings, alone or beside cuBLASLt. The measuring is bench/'s. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "../bench/bench_util.h"
 #include "../bench/gemm_bench.h"
-#include "cli.h"
+#include "problem_list.h"
 
 static const struct cli_help bench_help = {
     "bench PROBLEM... [--against cublaslt] [OPTION...]",
@@ -15,24 +15,32 @@ static const struct cli_help bench_help = {
     "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n"
     "Emulated devices are refused: their times say nothing of a GPU.\n",
     "  jit-gemm bench 4096x4096x4096 bf16 --against cublaslt\n"
-    "  jit-gemm bench 512x512x512 f16 8192x8192x8192 f16 --json\n",
+    "  jit-gemm bench 512x512x512 f16 8192x8192x8192 f16 --json\n"
+    "  jit-gemm bench --shapes model.txt --against cublaslt --replays --out h200.jsonl\n",
 };
 
 struct bench_options {
     struct cli_context_options context;
-    const char *against, *cublaslt;
-    int64_t rounds, seed;
-    bool json;
+    const char *against, *cublaslt, *shapes, *out;
+    int64_t rounds, round_ms, warmup_ms, seed;
+    bool replays, json;
+};
+
+/* What is written besides the table: JSON to standard output instead, or to a file. */
+struct bench_output {
+    FILE *json;
+    const char *command_line; /* NULL on standard output */
+    bool has_table;
 };
 
 static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
-                           const struct cli_problem *problem,
-                           const struct bench_options *options)
+                           const struct cli_problem *problem, bool verbose,
+                           const struct bench_output *output)
 {
     struct gemm_bench_result result;
     char error[GEMM_BENCH_ERROR_SIZE] = "";
     const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
-    int code = cli_problem_register(problem, context, options->context.verbose);
+    const int code = cli_problem_register(problem, context, verbose);
 
     if (code != CLI_OK) {
         return code;
@@ -42,77 +50,89 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
                            error) != 0) {
         return cli_error("%s", error);
     }
-    if (options->json) {
-        gemm_bench_print_json(stdout, gemm_bench_machine(bench), &result, NULL);
-    } else {
+    if (output->json != NULL) {
+        gemm_bench_print_json(output->json, gemm_bench_machine(bench), &result,
+                              output->command_line);
+    }
+    if (output->has_table) {
         gemm_bench_print_result(stdout, &result);
     }
-    fflush(stdout);
     return CLI_OK;
 }
 
-static int measure_words(const struct bench_options *options, struct cli_problem *model,
-                         jit_gemm_context *context, char **words, int count)
+/* One that fails is told of; the others go on. */
+static int measure_all(const struct bench_options *options, jit_gemm_context *context,
+                       const struct problem_list *problems,
+                       const struct bench_output *output)
 {
+    const bool verbose = options->context.verbose;
     struct gemm_bench *bench = NULL;
-    struct gemm_bench_options settings = {
+    const struct gemm_bench_options settings = {
         .against_cublaslt = options->against != NULL,
         .cublaslt_path = options->cublaslt,
         .nvrtc_path = options->context.nvrtc,
         .rounds = (int)options->rounds,
+        .round_ms = (double)options->round_ms,
+        .warmup_ms = (double)options->warmup_ms,
         .seed = (uint64_t)options->seed,
-        .progress = options->context.verbose ? stderr : NULL,
+        .replays = options->replays,
+        .progress = verbose ? stderr : NULL,
     };
     char error[GEMM_BENCH_ERROR_SIZE] = "";
     int code = CLI_OK;
 
-    if (options->context.driver != NULL) { /* the rivals must use the same one */
-        setenv("JIT_GEMM_DRIVER", options->context.driver, 1);
-    }
     if (gemm_bench_open(context, &settings, &bench, error) != 0) {
         return cli_error("%s", error);
     }
-    if (!options->json) {
+    if (output->has_table) {
         gemm_bench_print_head(stdout, gemm_bench_machine(bench));
     }
-    for (int at = 0; at < count && code == CLI_OK;) {
-        int length = cli_count_problem_words(words + at, count - at);
-        struct cli_problem problem = *model;
-
-        code = cli_problem_read(&problem, words + at, length);
-        if (code == CLI_OK) {
-            code = measure_problem(bench, context, &problem, options);
-        }
-        cli_problem_free(&problem);
-        at += length;
+    for (size_t i = 0; i < problems->count; i++) {
+        const int own =
+            measure_problem(bench, context, problems->items[i], verbose, output);
+        code = own != CLI_OK ? own : code;
     }
     gemm_bench_close(&bench);
     return code;
 }
 
-/* Reads all problems before anything is measured, so that a typing error is told at
- * once, and what cannot be measured. */
-static int check_words(const struct cli_problem *model, char **words, int count)
+static int bench_problems(const struct bench_options *options, jit_gemm_context *context,
+                          const struct problem_list *problems, const char *command_line)
 {
-    char error[GEMM_BENCH_ERROR_SIZE] = "";
+    struct bench_output output = {.json = options->json ? stdout : NULL,
+                                  .has_table = !options->json};
 
-    for (int at = 0; at < count;) {
-        int length = cli_count_problem_words(words + at, count - at), code;
-        struct cli_problem problem = *model;
-
-        code = cli_problem_read(&problem, words + at, length);
-        if (code == CLI_OK && gemm_bench_check(&problem.problem, error) != 0) {
-            code = cli_usage_error("%s", error);
-        }
-        cli_problem_free(&problem);
-        if (code != CLI_OK) {
-            return code;
-        }
-        at += length;
+    if (options->out == NULL) {
+        return measure_all(options, context, problems, &output);
     }
-    return count ? CLI_OK
-                 : cli_usage_error("a problem is missing, such as `%s`",
-                                   "4096x4096x4096 bf16");
+    output.command_line = command_line;
+    if (bench_open_output("jit-gemm bench", options->out, &output.json) != 0) {
+        return CLI_FAILED;
+    }
+    const int code = measure_all(options, context, problems, &output);
+    return bench_close_output("jit-gemm bench", options->out, output.json) == 0
+               ? code
+               : CLI_FAILED;
+}
+
+static int check_options(const struct bench_options *options,
+                         const struct cli_problem *model)
+{
+    if (options->against != NULL && strcmp(options->against, "cublaslt") != 0) {
+        return cli_usage_error("--against: there is no `%s`; use cublaslt",
+                               options->against);
+    }
+    if (options->rounds > GEMM_BENCH_MAX_ROUNDS) {
+        return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
+    }
+    if (options->json && options->out != NULL) {
+        return cli_usage_error("--json prints what --out would append; leave one out");
+    }
+    if (model->epilogue_file != NULL && strcmp(model->epilogue_file, "-") == 0) {
+        return cli_usage_error(
+            "--epilogue-file: bench reads it more than once; name a file");
+    }
+    return CLI_OK;
 }
 
 int cmd_bench(int argc, char **argv)
@@ -122,39 +142,45 @@ int cmd_bench(int argc, char **argv)
     const struct cli_option own[] = {
         {"--against", "cublaslt", "the library to measure beside", CLI_TEXT,
          &options.against},
+        {"--shapes", "FILE", "problems, one in a line, beside those that are given",
+         CLI_TEXT, &options.shapes},
         {"--cublaslt", "PATH", "its file; default: the usual places", CLI_TEXT,
          &options.cublaslt},
         {"--rounds", "N", "timed rounds; 0, the default: 15", CLI_INT, &options.rounds},
+        {"--round-ms", "N", "device time of a contender in a round; 0, the default: 40",
+         CLI_INT, &options.round_ms},
+        {"--warmup-ms", "N",
+         "before the first problem; 0, the default: 1000, and 0.3 of it before others",
+         CLI_INT, &options.warmup_ms},
+        {"--replays", NULL, "a turn is one replay of a CUDA graph of its launches",
+         CLI_FLAG, &options.replays},
         {"--seed", "S", "seed of the inputs, default 1", CLI_INT, &options.seed},
         {"--json", NULL, "print one JSON object per problem", CLI_FLAG, &options.json},
+        {"--out", "FILE", "append it to a file, beside the table", CLI_TEXT, &options.out},
         {0},
     };
+    struct problem_list problems = {0};
     jit_gemm_context *context = NULL;
+    char command_line[1024];
     int words = 0, code;
 
+    bench_join_arguments(argc, argv, command_line, sizeof(command_line));
     code = cli_parse_problem(&bench_help, own, &model, &options.context, true, argc, argv,
                              &words);
     if (code >= 0) {
         return code;
     }
-    if (options.against != NULL && strcmp(options.against, "cublaslt") != 0) {
-        return cli_usage_error("--against: there is no `%s`; use cublaslt",
-                               options.against);
+    code = check_options(&options, &model);
+    if (code == CLI_OK) {
+        code = problem_list_read(&model, argv + 1, words, options.shapes, &problems);
     }
-    if (options.rounds > GEMM_BENCH_MAX_ROUNDS) {
-        return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
-    }
-    if (model.epilogue_file != NULL && strcmp(model.epilogue_file, "-") == 0) {
-        return cli_usage_error(
-            "--epilogue-file: bench reads it more than once; name a file");
-    }
-    code = check_words(&model, argv + 1, words);
     if (code == CLI_OK) {
         code = cli_context_open_gpu("bench", &options.context, &context);
     }
     if (code == CLI_OK) {
-        code = measure_words(&options, &model, context, argv + 1, words);
+        code = bench_problems(&options, context, &problems, command_line);
     }
+    problem_list_free(&problems);
     jit_gemm_context_destroy(&context);
     return code;
 }

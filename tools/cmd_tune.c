@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "problem_list.h"
 #include "tune.h"
 
 enum { DEFAULT_CANDIDATES = 8 };
@@ -54,7 +55,8 @@ static bool is_interrupted(void)
 void tune_problems_free(struct tune_problems *problems)
 {
     for (size_t i = 0; i < problems->count; i++) {
-        cli_problem_free(&problems->items[i].problem);
+        cli_problem_free(problems->items[i].problem);
+        free(problems->items[i].problem);
         free(problems->items[i].candidates);
         free(problems->items[i].text);
     }
@@ -71,84 +73,25 @@ static char *text_without_config(const jit_gemm_problem *problem)
     return cli_problem_text(&plain);
 }
 
-static int add_problem(const struct cli_problem *model, char **words, int count,
-                       struct tune_problems *problems)
-{
-    char error[GEMM_BENCH_ERROR_SIZE] = "";
-    struct tune_problem *grown =
-        realloc(problems->items, (problems->count + 1) * sizeof(*grown));
-
-    if (grown == NULL) {
-        return cli_error("no memory");
-    }
-    problems->items = grown;
-    struct tune_problem *own = &problems->items[problems->count++];
-    *own = (struct tune_problem){.problem = *model};
-    int code = cli_problem_read(&own->problem, words, count);
-    if (code == CLI_OK && gemm_bench_check(&own->problem.problem, error) != 0) {
-        code = cli_usage_error("%s", error);
-    }
-    if (code == CLI_OK) {
-        own->text = text_without_config(&own->problem.problem);
-    }
-    return code;
-}
-
-static int read_words(const struct cli_problem *model, char **words, int count,
-                      struct tune_problems *problems)
-{
-    for (int at = 0; at < count;) {
-        const int length = cli_count_problem_words(words + at, count - at);
-        const int code = add_problem(model, words + at, length, problems);
-
-        if (code != CLI_OK) {
-            return code;
-        }
-        at += length;
-    }
-    return CLI_OK;
-}
-
-/* A problem in each line; empty ones and those that begin with # are none. */
-static int read_shapes(const struct cli_problem *model, const char *path,
-                       struct tune_problems *problems)
-{
-    size_t size = 0, number = 0;
-    char *text = cli_read_file(path, &size);
-    int code = text != NULL ? CLI_OK : CLI_FAILED;
-
-    for (char *line = text, *next; code == CLI_OK && line != NULL; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL) {
-            *next++ = '\0';
-        }
-        number++;
-        line += strspn(line, " \t\r");
-        if (line[0] == '\0' || line[0] == '#') {
-            continue;
-        }
-        code = add_problem(model, &line, 1, problems);
-        if (code != CLI_OK) {
-            cli_note("%s: line %zu", path, number);
-        }
-    }
-    free(text);
-    return code;
-}
-
 static int read_problems(const struct tune_options *options,
                          const struct cli_problem *model, char **words, int count,
                          struct tune_problems *problems)
 {
-    int code = read_words(model, words, count, problems);
+    struct problem_list list = {0};
+    const int code = problem_list_read(model, words, count, options->shapes, &list);
 
-    if (code == CLI_OK && options->shapes != NULL) {
-        code = read_shapes(model, options->shapes, problems);
+    if (code != CLI_OK) {
+        problem_list_free(&list);
+        return code;
     }
-    if (code == CLI_OK && problems->count == 0) {
-        code = cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
+    problems->items = cli_alloc(list.count * sizeof(*problems->items));
+    problems->count = list.count;
+    for (size_t i = 0; i < list.count; i++) {
+        problems->items[i] = (struct tune_problem){
+            .problem = list.items[i], .text = text_without_config(&list.items[i]->problem)};
     }
-    return code;
+    free(list.items); /* the problems are the caller's now */
+    return CLI_OK;
 }
 
 /* --------------------------------------------------------------------------- recipes */
@@ -168,7 +111,7 @@ static int write_recipe(jit_gemm_context *context, const struct tune_options *op
             continue;
         }
         const struct tune_candidate *best = &problem->candidates[problem->best];
-        named[count] = problem->problem.problem;
+        named[count] = problem->problem->problem;
         memcpy(named[count].config, best->config, sizeof(best->config));
         lines[count] =
             (jit_gemm_recipe_line){&named[count], best->measured_us, best->predicted_us};
@@ -193,7 +136,7 @@ static int prepare(jit_gemm_context *context, const struct tune_options *options
     for (size_t i = 0; i < problems->count; i++) {
         struct tune_problem *problem = &problems->items[i];
         int code =
-            cli_problem_register(&problem->problem, context, options->context.verbose);
+            cli_problem_register(problem->problem, context, options->context.verbose);
 
         if (code == CLI_OK) {
             code = tune_list_candidates(context, (size_t)options->candidates,

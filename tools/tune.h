@@ -19,8 +19,8 @@ struct tune_candidate {
 
 /* One problem. The first candidate is the model's choice. */
 struct tune_problem {
-    struct cli_problem problem;
-    char *text; /* without the config; owned */
+    struct cli_problem *problem; /* owned */
+    char *text;                  /* without the config; owned */
     struct tune_candidate *candidates;
     size_t candidate_count;
     size_t best;      /* the fastest, */

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Drives `jit-gemm bench --against cublaslt` with scales, and with what cuBLASLt lacks. Prints TAP.
 
-Usage: test_cli_bench.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER COMPUTING_CUBLASLT
+Usage: test_cli_bench.py JIT_GEMM SOURCE_ROOT COMPUTING_DRIVER COMPUTING_CUBLASLT STEADY_NVML
 
 Both compute on the host, and each reads scales where it has them: the two agree only if bench
 gives the same values to both.
 """
 import json
+import pathlib
 import re
 import sys
 
 from cli_harness import Folder, expect, expect_exit, named_tests, need_compiler, run_tests, tool
 
-DRIVER, CUBLASLT = sys.argv[3:5]
+DRIVER, CUBLASLT, NVML = sys.argv[3:6]
 VECTOR = "1 1000000 column"
 TENSOR = "1000000 1000000 column"
 L2_BYTES = 60 << 20  # the fake driver's
@@ -24,7 +25,7 @@ def bench(folder, scales, *words, fault="none", **more):
     types = f"{words[1]} {d_type} {fault}"
     # The fake driver multiplies A by B, as the library asks it to: not B by A.
     config = [] if "--config" in words else ["--config", "swap_ab=0"]
-    return tool("bench", *words, *config, "--rounds", "1", "--against", "cublaslt", "--cublaslt", CUBLASLT,
+    return tool("bench", *words, *config, "--rounds", "1", "--warmup-ms", "20", "--round-ms", "4", "--against", "cublaslt", "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
                            "JIT_GEMM_DRIVER": DRIVER, **more})
@@ -169,6 +170,60 @@ def test_a_column_major_d_is_read_where_it_lies():
         expect(done.returncode == 1 and "not written" in done.stderr, "the last element", done)
         done = by_columns(folder, "0 0 row 0 0 row", "20x50x64", "bf16", fault="element")
         expect(done.returncode == 1 and "cublaslt default and jit_gemm disagree" in done.stderr, "the last element", done)
+
+
+PLAIN = "0 0 row 0 0 row"
+
+
+def test_problems_come_from_a_file_and_results_go_to_one():
+    need_compiler()
+    with Folder() as folder:
+        shapes, out = str(folder.path / "shapes.txt"), str(folder.path / "results.jsonl")
+        pathlib.Path(shapes).write_text("# two\n\n16x32x64 bf16\n  16x48x64 bf16\r\n", encoding="ascii")
+        for _ in range(2):  # appended
+            done = bench(folder, PLAIN, "12x20x64", "bf16", "--shapes", shapes, "--out", out)
+            expect_exit(done, 0)
+        expect(len(re.findall("^m=.* a=bf16", done.stdout, re.M)) == 3, "a table for each", done)
+        results = [json.loads(line) for line in pathlib.Path(out).read_text(encoding="utf-8").splitlines()]
+        expect([one["problem"].split()[1] for one in results] == 2 * ["n=20", "n=32", "n=48"], "in their order", done)
+        expect(all(f"--out {out}" in one["command"] for one in results), results[0]["command"], done)
+        pathlib.Path(shapes).write_text("16x32x64 bf16\n16x32 bf16\n", encoding="ascii")
+        done = bench(folder, PLAIN, "12x20x64", "bf16", "--shapes", shapes)
+        expect(done.returncode == 2 and "shapes.txt: line 2" in done.stderr and done.stdout == "", "a wrong line", done)
+        done = bench(folder, PLAIN, "12x20x64", "bf16", "--out", str(folder.path / "no" / "file"))
+        expect(done.returncode == 1 and "No such file" in done.stderr, "a file that cannot be made", done)
+        done = bench(folder, PLAIN, "12x20x64", "bf16", "--json", "--out", out)
+        expect(done.returncode == 2 and "leave one out" in done.stderr, "both", done)
+
+
+def test_one_problem_that_fails_leaves_the_others():
+    need_compiler()
+    with Folder() as folder:
+        # The stand-in for the driver multiplies bf16, whatever it is given.
+        done = tool("bench", "16x32x64", "f16", "12x20x64", "bf16", "--config", "swap_ab=0", "--rounds", "1",
+                    "--warmup-ms", "20", "--against", "cublaslt", "--cublaslt", CUBLASLT, "--driver", DRIVER, "--json",
+                    cache=folder.cache, variables={"COMPUTING_DRIVER": "bf16 bf16 none", "COMPUTING_SCALES": PLAIN})
+        expect(done.returncode == 1 and "disagree" in done.stderr, "the first fails", done)
+        expect([json.loads(line)["problem"].split()[1] for line in done.stdout.splitlines()] == ["n=20"], "the second", done)
+
+
+def test_clock_and_power_are_those_of_nvml():
+    need_compiler()
+    with Folder() as folder:
+        done = bench(folder, PLAIN, "12x20x64", "bf16", "--json", JIT_GEMM_NVML=NVML)
+        expect_exit(done, 0)
+        expect(all((one["sm_mhz"], one["watts"]) == (1755, 651.4) for one in json.loads(done.stdout)["entries"]), "all",
+               done)
+        done = bench(folder, PLAIN, "12x20x64", "bf16", JIT_GEMM_NVML="/no/such/file")
+        expect_exit(done, 0)
+        expect(re.search(r"^  jit_gemm .*%     0    0 ", done.stdout, re.M), "unknown", done)
+
+
+def test_replays_need_a_driver_with_graphs():
+    need_compiler()
+    with Folder() as folder:
+        done = bench(folder, PLAIN, "12x20x64", "bf16", "--replays")
+        expect(done.returncode == 1 and "no CUDA graphs" in done.stderr, "named", done)
 
 
 if __name__ == "__main__":

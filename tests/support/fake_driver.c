@@ -136,6 +136,13 @@ FAKE_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
     return CUDA_SUCCESS;
 }
 
+FAKE_API CUresult cuDeviceGetPCIBusId(char *id, int size, CUdevice device)
+{
+    ENTER();
+    snprintf(id, (size_t)size, "0000:%02x:00.0", (unsigned)device + 1);
+    return CUDA_SUCCESS;
+}
+
 FAKE_API CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
     ENTER();
