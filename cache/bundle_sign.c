@@ -4,8 +4,10 @@
 #include "bundle.h"
 #include "bytes.h"
 
+#include <errno.h>
 #include <sodium/crypto_sign_ed25519.h>
 #include <sodium/utils.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONTEXT_BYTES = 32, MESSAGE_BYTES = CONTEXT_BYTES + crypto_hash_sha256_BYTES };
@@ -122,4 +124,34 @@ bool jg_cache_key_read(const char *text, size_t length, unsigned char ret_bytes[
     }
     sodium_memzero(bytes, sizeof(bytes));
     return is_key;
+}
+
+size_t jg_cache_keys_read(const char *text, jg_cache_public_key *keys, size_t room,
+                          size_t *ret_count)
+{
+    size_t count = 0;
+    for (const char *at = text; *at != '\0';) {
+        const size_t length = strcspn(at, ":");
+        if (length > 0) {
+            if (count == room || !jg_cache_key_read(at, length, keys[count].bytes)) {
+                return count + 1;
+            }
+            count++;
+        }
+        at += length + (at[length] == ':');
+    }
+    *ret_count = count;
+    return 0;
+}
+
+bool jg_cache_serial_read(const char *text, uint64_t *ret_serial)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long serial = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || *end != '\0') {
+        return false;
+    }
+    *ret_serial = serial;
+    return true;
 }

@@ -166,6 +166,20 @@ void jg_cache_key_print(const unsigned char bytes[32],
 /** Reads 64 hexadecimal digits. False, and nothing is written, if the text is not that. */
 bool jg_cache_key_read(const char *text, size_t length, unsigned char ret_bytes[32]);
 
+/**
+ * Reads a list of such keys with colons between them; empty entries are none.
+ * @param keys receives them
+ * @param room most keys that `keys` holds
+ * @param[out] ret_count keys that were read; untouched on failure
+ * @return 0, or the number, from 1 on, of the first entry that is no key or has no room
+ */
+size_t jg_cache_keys_read(const char *text, jg_cache_public_key *keys, size_t room,
+                          size_t *ret_count);
+
+/** Reads a serial number: decimal digits and nothing else; false if it is none, and
+ * `*ret_serial` is untouched. */
+bool jg_cache_serial_read(const char *text, uint64_t *ret_serial);
+
 /** The name that key material gives an entry, unless the caller has names of its own:
  * XXH3-128 in canonical byte order. */
 jg_cache_name jg_cache_name_of(const void *material, size_t material_size);

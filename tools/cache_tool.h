@@ -26,6 +26,18 @@ struct cache_signers {
     uint64_t least_serial;
 };
 
+/* What commands call the two options, and where else they are read from. */
+struct cache_signer_words {
+    const struct cli_list *keys;
+    int64_t least_serial;
+    const char *key_option, *serial_option;
+    bool has_environment; /* JIT_GEMM_CACHE_KEYS and ..._LEAST_SERIAL are the defaults */
+};
+
+/* CLI_OK, or the error was printed. */
+int cache_read_signers(const struct cache_signer_words *words,
+                       struct cache_signers *ret_signers);
+
 /* Opens a bundle by its path; `signers` NULL: whether it is signed or not. CLI_OK, or the
  * error was printed. */
 int cache_tool_open_bundle(const char *path, const struct cache_signers *signers,

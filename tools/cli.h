@@ -161,6 +161,10 @@ struct cli_context_options {
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
 #define CLI_CONTEXT_OPTION_COUNT 13
+/* Fills the first entries of a table with --cache-key and --cache-least-serial. */
+#define CLI_SIGNER_OPTION_COUNT 2
+void cli_signer_table(struct cli_context_options *options,
+                      struct cli_option ret_table[CLI_SIGNER_OPTION_COUNT]);
 /* Room for all the keys that a list names. */
 typedef uint8_t cli_keys[64][32];
 /* Reads public keys: 64 digits each, or the path of a file that has them in its one line.

@@ -14,6 +14,21 @@
 
 enum { MOST_SECONDS = 1000000 };
 
+void cli_signer_table(struct cli_context_options *options,
+                      struct cli_option ret_table[CLI_SIGNER_OPTION_COUNT])
+{
+    ret_table[0] = (struct cli_option){
+        "--cache-key", "PUBLIC",
+        "a root must be a bundle signed by this key, or another\none that is so named: 64 "
+        "digits, or a file of them;\ndefault: JIT_GEMM_CACHE_KEYS",
+        CLI_LIST, &options->cache_keys};
+    ret_table[1] =
+        (struct cli_option){"--cache-least-serial", "N",
+                            "refuse such a bundle with a lower serial number;\ndefault: "
+                            "JIT_GEMM_CACHE_LEAST_SERIAL",
+                            CLI_INT, &options->cache_least_serial};
+}
+
 void cli_context_table(struct cli_context_options *options, bool with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT])
 {
@@ -46,16 +61,8 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
         "cache folder or bundle that is only read, before the\n"
         "cache folder; may be given again; default:\nJIT_GEMM_CACHE_ROOTS",
         CLI_LIST, &options->cache_roots};
-    ret_table[count++] = (struct cli_option){
-        "--cache-key", "PUBLIC",
-        "a root must be a bundle signed by this key, or another\none that is so named: 64 "
-        "digits, or a file of them;\ndefault: JIT_GEMM_CACHE_KEYS",
-        CLI_LIST, &options->cache_keys};
-    ret_table[count++] =
-        (struct cli_option){"--cache-least-serial", "N",
-                            "refuse such a bundle with a lower serial number;\ndefault: "
-                            "JIT_GEMM_CACHE_LEAST_SERIAL",
-                            CLI_INT, &options->cache_least_serial};
+    cli_signer_table(options, ret_table + count);
+    count += CLI_SIGNER_OPTION_COUNT;
     ret_table[count++] =
         (struct cli_option){"--no-cache", NULL, "neither read nor write a cache folder",
                             CLI_FLAG, &options->no_cache};

@@ -335,21 +335,6 @@ static const struct cli_help verify_help = {
     "  jit-gemm cache verify model.jgb --key release.pub --least-serial 7\n",
 };
 
-/* CLI_OK, or the error was printed. */
-static int read_signers(const struct cli_list *words, int64_t least_serial,
-                        struct cache_signers *ret_signers)
-{
-    if (words->count == 0 && least_serial > 0) {
-        return cli_usage_error("--least-serial needs the key that signs: give --key");
-    }
-    if (cli_read_public_keys(words, ret_signers->keys) != CLI_OK) {
-        return CLI_FAILED;
-    }
-    ret_signers->count = words->count;
-    ret_signers->least_serial = (uint64_t)least_serial;
-    return CLI_OK;
-}
-
 static void print_signature(const jg_cache *cache)
 {
     jg_cache_public_key key;
@@ -398,7 +383,11 @@ static int cache_verify(int argc, char **argv)
     if (words == 0 && (key_words.count > 0 || least_serial > 0)) {
         return cli_usage_error("cache verify: only a bundle has a signature: name one");
     }
-    code = read_signers(&key_words, least_serial, &signers);
+    const struct cache_signer_words signer_words = {.keys = &key_words,
+                                                    .least_serial = least_serial,
+                                                    .key_option = "--key",
+                                                    .serial_option = "--least-serial"};
+    code = cache_read_signers(&signer_words, &signers);
     if (code != CLI_OK) {
         return code;
     }

@@ -187,11 +187,14 @@ int cache_export(int argc, char **argv)
 /* ---------------------------------------------------------------------------- import */
 
 static const struct cli_help import_help = {
-    "cache import FILE [--cache DIR]",
+    "cache import FILE [--cache-key PUBLIC]... [--cache-least-serial N] [--cache DIR]",
     "Puts the kernels of a bundle into the cache folder; what is there already is kept. A\n"
     "context can also read the bundle where it lies, as a --cache-root. If one of its\n"
-    "entries is bad, it is named and nothing is imported.\n",
-    "  jit-gemm cache import model.jgb --cache /srv/model/kernels\n",
+    "entries is bad, it is named and nothing is imported; neither is a bundle that none of\n"
+    "the keys has signed, if there are any. The folder has no signature of its own: what is\n"
+    "imported is the folder's from then on.\n",
+    "  jit-gemm cache import model.jgb --cache /srv/model/kernels\n"
+    "  jit-gemm cache import model.jgb --cache-key release.pub --cache-least-serial 7\n",
 };
 
 struct importing {
@@ -277,13 +280,17 @@ static int import_bundle(jg_cache *bundle, const char *path, const char *folder)
 
 int cache_import(int argc, char **argv)
 {
-    const char *folder = NULL;
-    const struct cli_option own[] = {
-        {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
-        {0},
-    };
+    struct cli_context_options options = {0};
+    struct cache_signers signers = {.count = 0};
+    struct cli_option own[CLI_SIGNER_OPTION_COUNT + 2];
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *bundle = NULL;
+
+    cli_signer_table(&options, own);
+    own[CLI_SIGNER_OPTION_COUNT] =
+        (struct cli_option){"--cache", "DIR", "cache folder; default as everywhere",
+                            CLI_TEXT, &options.cache_dir};
+    own[CLI_SIGNER_OPTION_COUNT + 1] = (struct cli_option){0};
     int words = 0, code = cli_parse(&import_help, groups, argc, argv, &words);
 
     if (code >= 0) {
@@ -292,9 +299,18 @@ int cache_import(int argc, char **argv)
     if (words != 1) {
         return cli_usage_error("cache import: name one bundle");
     }
-    code = cache_tool_open_bundle(argv[1], NULL, &bundle);
+    const struct cache_signer_words signer_words = {.keys = &options.cache_keys,
+                                                    .least_serial =
+                                                        options.cache_least_serial,
+                                                    .key_option = "--cache-key",
+                                                    .serial_option = "--cache-least-serial",
+                                                    .has_environment = true};
+    code = cache_read_signers(&signer_words, &signers);
     if (code == CLI_OK) {
-        code = import_bundle(bundle, argv[1], folder);
+        code = cache_tool_open_bundle(argv[1], &signers, &bundle);
+    }
+    if (code == CLI_OK) {
+        code = import_bundle(bundle, argv[1], options.cache_dir);
     }
     jg_cache_close(bundle);
     return code;

@@ -261,3 +261,53 @@ int cache_sign(int argc, char **argv)
     explicit_bzero(&secret, sizeof(secret));
     return code;
 }
+
+/* ------------------------------------------------------- who must have signed a bundle */
+
+static int read_environment_keys(struct cache_signers *signers)
+{
+    const char *text = getenv("JIT_GEMM_CACHE_KEYS");
+    const size_t room = sizeof(signers->keys) / sizeof(signers->keys[0]);
+
+    if (text == NULL || text[0] == '\0') {
+        return CLI_OK;
+    }
+    const size_t wrong = jg_cache_keys_read(text, (jg_cache_public_key *)signers->keys,
+                                            room, &signers->count);
+    return wrong == 0 && signers->count > 0
+               ? CLI_OK
+               : cli_error("JIT_GEMM_CACHE_KEYS: entry %zu is no public key: give 64 "
+                           "hexadecimal digits each, with colons between them, at most %zu",
+                           wrong > 0 ? wrong : 1, room);
+}
+
+static int read_environment_serial(struct cache_signers *signers)
+{
+    const char *text = getenv("JIT_GEMM_CACHE_LEAST_SERIAL");
+
+    return text == NULL || text[0] == '\0' ||
+                   jg_cache_serial_read(text, &signers->least_serial)
+               ? CLI_OK
+               : cli_error("JIT_GEMM_CACHE_LEAST_SERIAL: `%s` is no serial number", text);
+}
+
+int cache_read_signers(const struct cache_signer_words *words,
+                       struct cache_signers *ret_signers)
+{
+    struct cache_signers signers = {.count = words->keys->count,
+                                    .least_serial = (uint64_t)words->least_serial};
+
+    if (cli_read_public_keys(words->keys, signers.keys) != CLI_OK ||
+        (words->has_environment && signers.count == 0 &&
+         read_environment_keys(&signers) != CLI_OK) ||
+        (words->has_environment && signers.least_serial == 0 &&
+         read_environment_serial(&signers) != CLI_OK)) {
+        return CLI_FAILED;
+    }
+    if (signers.count == 0 && signers.least_serial > 0) {
+        return cli_usage_error("%s needs the key that signs: give %s", words->serial_option,
+                               words->key_option);
+    }
+    *ret_signers = signers;
+    return CLI_OK;
+}

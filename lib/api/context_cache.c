@@ -134,22 +134,17 @@ static jit_gemm_status add_roots(const jit_gemm_context_options *options,
     return JIT_GEMM_OK;
 }
 
-/* Keys with colons between them; an empty one is none. `keys` has room for as many as the
- * text can hold. */
-static jit_gemm_status read_keys(const char *text, jg_cache_public_key *keys,
+/* `keys` has room for as many as the text can hold. */
+static jit_gemm_status read_keys(const char *text, size_t room, jg_cache_public_key *keys,
                                  size_t *ret_count)
 {
     size_t count = 0;
-    for (const char *at = text; *at != '\0';) {
-        const size_t length = strcspn(at, ":");
-        if (length > 0 && !jg_cache_key_read(at, length, keys[count].bytes)) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_KEYS),
-                           "give public keys of 64 hexadecimal digits, with colons between "
-                           "them",
-                           "entry %zu of %zu characters is no key", count + 1, length);
-        }
-        count += length > 0;
-        at += length + (at[length] == ':');
+    const size_t wrong = jg_cache_keys_read(text, keys, room, &count);
+    if (wrong > 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_KEYS),
+                       "give public keys of 64 hexadecimal digits, with colons between "
+                       "them",
+                       "entry %zu is no key", wrong);
     }
     if (count == 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, jg_env_name(JG_ENV_CACHE_KEYS),
@@ -167,11 +162,8 @@ static jit_gemm_status find_least_serial(const jit_gemm_context_options *options
     const char *where = "options.cache_least_serial";
     signers->least_serial = options->cache_least_serial;
     if (options->cache_least_serial == 0 && text != NULL) {
-        char *end = NULL;
         where = jg_env_name(JG_ENV_CACHE_LEAST_SERIAL);
-        errno = 0;
-        signers->least_serial = strtoull(text, &end, 10);
-        if (!isdigit((unsigned char)text[0]) || errno != 0 || *end != '\0') {
+        if (!jg_cache_serial_read(text, &signers->least_serial)) {
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give a whole number from 0 up",
                            "'%s' is no serial number", text);
         }
@@ -185,9 +177,10 @@ static jit_gemm_status find_least_serial(const jit_gemm_context_options *options
     return JIT_GEMM_OK;
 }
 
-/* The list of roots, still empty; `room` is for keys of the environment. */
+/* The list of roots, still empty; `room` is for `most_keys` keys of the environment. */
 static jit_gemm_status create_roots(const jit_gemm_context_options *options,
-                                    jg_cache_public_key *room, struct jg_roots **ret_roots)
+                                    jg_cache_public_key *room, size_t most_keys,
+                                    struct jg_roots **ret_roots)
 {
     struct jg_root_signers signers = {.keys = room};
     const char *text = jg_env_get(JG_ENV_CACHE_KEYS);
@@ -195,7 +188,7 @@ static jit_gemm_status create_roots(const jit_gemm_context_options *options,
         signers.keys = (const jg_cache_public_key *)options->cache_keys;
         signers.key_count = options->cache_key_count;
     } else if (text != NULL) {
-        JG_TRY(read_keys(text, room, &signers.key_count));
+        JG_TRY(read_keys(text, most_keys, room, &signers.key_count));
     }
     JG_TRY(find_least_serial(options, &signers));
     struct jg_roots *roots = jg_roots_create(&signers);
@@ -216,7 +209,7 @@ jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
     if (room == NULL) {
         return jg_fail_memory();
     }
-    jit_gemm_status status = create_roots(options, room, &roots);
+    jit_gemm_status status = create_roots(options, room, most_keys, &roots);
     jg_free(room);
     if (status == JIT_GEMM_OK) {
         status = add_roots(options, roots, log);

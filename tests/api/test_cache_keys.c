@@ -257,8 +257,8 @@ Test(cache_keys, what_cannot_be_meant_is_refused_by_name)
     expect_refused(&options, "JIT_GEMM_CACHE_KEYS: there is no key in it; give");
     snprintf(value, sizeof(value), "%s:%.63s", digits[0], digits[1]);
     setenv("JIT_GEMM_CACHE_KEYS", value, 1);
-    expect_refused(&options, "JIT_GEMM_CACHE_KEYS: entry 2 of 63 characters is no key");
+    expect_refused(&options, "JIT_GEMM_CACHE_KEYS: entry 2 is no key");
     snprintf(value, sizeof(value), "%s%s", digits[0], digits[1]);
     setenv("JIT_GEMM_CACHE_KEYS", value, 1);
-    expect_refused(&options, "JIT_GEMM_CACHE_KEYS: entry 1 of 128 characters is no key");
+    expect_refused(&options, "JIT_GEMM_CACHE_KEYS: entry 1 is no key");
 }

@@ -204,13 +204,43 @@ def test_roots_are_held_to_keys():
         for more, variables, text in (
                 (["--cache-least-serial", 1], {}, "options.cache_least_serial: a serial number means nothing"),
                 (["--cache-key", secret], {}, f"{secret} holds no public key"),
-                ([], {"JIT_GEMM_CACHE_KEYS": "x"}, "JIT_GEMM_CACHE_KEYS: entry 1 of 1 characters is no key")):
+                ([], {"JIT_GEMM_CACHE_KEYS": "x"}, "JIT_GEMM_CACHE_KEYS: entry 1 is no key")):
             for command in (words, build):
                 done = tool(*command, *more, cache=folder.cache, variables=variables)
                 expect(done.returncode != 0 and text in done.stderr, text, done)
         done = tool("env", variables={"JIT_GEMM_CACHE_KEYS": key, "JIT_GEMM_CACHE_LEAST_SERIAL": "7"})
         expect("JIT_GEMM_CACHE_KEYS\n" in done.stdout and f"= {key}\n" in done.stdout and
                "JIT_GEMM_CACHE_LEAST_SERIAL\n" in done.stdout and "= 7\n" in done.stdout, "env", done)
+
+
+def test_an_import_is_held_to_keys():
+    with Folder() as folder:
+        bundle = write_bundle(folder.path / "model.jgb")
+        secret, public = keygen(folder.path / "release")
+        _, other = keygen(folder.path / "other")
+        key = public.read_text().strip()
+        words = ["cache", "import", bundle, "--cache", folder.cache]
+        unsigned = "(untrusted): the bundle is not signed, and a trusted key must have signed it"
+        for more, variables in ((["--cache-key", public], {}), ([], {"JIT_GEMM_CACHE_KEYS": f":{key}"})):
+            done = tool(*words, *more, variables=variables)
+            expect(done.returncode == 1 and unsigned in done.stderr, "unsigned", done)
+        expect_exit(tool("cache", "sign", bundle, "--key", secret, "--serial", 7), 0)
+        for more, variables, text in (
+                (["--cache-key", other], {}, f"the bundle is signed by {key}, which is no trusted key"),
+                (["--cache-key", other], {"JIT_GEMM_CACHE_KEYS": key}, "which is no trusted key"),
+                (["--cache-key", key, "--cache-least-serial", 8], {}, "serial number 7, and the least is 8"),
+                (["--cache-key", key], {"JIT_GEMM_CACHE_LEAST_SERIAL": "8"}, "and the least is 8"),
+                (["--cache-least-serial", 7], {}, "--cache-least-serial needs the key that signs"),
+                ([], {"JIT_GEMM_CACHE_KEYS": f"{key}:x"}, "JIT_GEMM_CACHE_KEYS: entry 2 is no public key"),
+                ([], {"JIT_GEMM_CACHE_KEYS": "::"}, "JIT_GEMM_CACHE_KEYS: entry 1 is no public key"),
+                ([], {"JIT_GEMM_CACHE_KEYS": key, "JIT_GEMM_CACHE_LEAST_SERIAL": "7x"},
+                 "JIT_GEMM_CACHE_LEAST_SERIAL: `7x` is no serial number")):
+            done = tool(*words, *more, variables=variables)
+            expect(done.returncode != 0 and text in done.stderr and not folder.cache.exists(), text, done)
+        for more in ([], ["--cache-key", public, "--cache-least-serial", 7],
+                     ["--cache-key", other, "--cache-key", key]):
+            done = tool(*words, *more)
+            expect(done.returncode == 0 and done.stdout.startswith("import: kernels=0 "), str(more), done)
 
 
 def test_wrong_words_are_named():
