@@ -241,13 +241,7 @@ static bool move_to_snippet(const struct jg_epilogue *epilogue, struct message *
     if (epilogue == NULL) {
         return false;
     }
-    struct jg_str shown = {0};
-    jg_source_shown_name(epilogue->source_name, &shown);
-    const bool is_snippet =
-        shown.size == message->name_size &&
-        memcmp(jg_str_text(&shown), message->name, message->name_size) == 0;
-    jg_str_free(&shown);
-    if (is_snippet) {
+    if (jg_source_is_snippet(epilogue, message->name, message->name_size, &message->line)) {
         return true;
     }
     if (message->name_size == strlen(JG_SOURCE_FRAME) &&

@@ -533,7 +533,7 @@ bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
 
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
-    enum { TAG_NAME = 1, TAG_OPERAND, TAG_SOURCE, TAG_SOURCE_NAME, TAG_CODE, TAG_SYMBOL };
+    enum { TAG_NAME = 1, TAG_OPERAND, TAG_SOURCE, TAG_CODE, TAG_SYMBOL };
     jg_bytes_field(out, TAG_NAME, epilogue->name, strlen(epilogue->name));
     jg_bytes_u32(out, epilogue->operand_count);
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
@@ -544,9 +544,6 @@ void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out)
         jg_bytes_u32(out, (uint32_t)operand->role);
     }
     jg_bytes_field(out, TAG_SOURCE, epilogue->source, epilogue->source_size);
-    jg_bytes_field(out, TAG_SOURCE_NAME, epilogue->source_name,
-                   strlen(epilogue->source_name));
-    jg_bytes_u32(out, epilogue->first_line);
     if (jg_epilogue_is_compiled(epilogue)) {
         const struct jg_compiled *compiled = &epilogue->compiled;
         jg_bytes_field(out, TAG_CODE, compiled->code, compiled->code_size);

@@ -102,8 +102,8 @@ static inline bool jg_epilogue_is_linked(const struct jg_epilogue *epilogue)
     return epilogue != NULL && epilogue->compiled.kind == JIT_GEMM_CODE_LTOIR;
 }
 bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b);
-/* Canonical bytes of everything that reaches the compiler or changes its messages: name,
- * operands, source, source_name, first_line, and of a compiled function code and symbol. */
+/* Canonical bytes of what a kernel is made of: name, operands, source, and of a compiled
+ * function code and symbol. Where the text stands is for messages, and no part of it. */
 void jg_epilogue_bytes(const struct jg_epilogue *epilogue, struct jg_str *out);
 /* Lookup by a function, so that plan needs no context: NULL if there is no such name. D's
  * type decides on operands of the library's own epilogues. NO_MEMORY. */

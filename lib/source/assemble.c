@@ -2,6 +2,7 @@
 #include "source/assemble.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/math.h"
 #include "jit_gemm/version.h"
@@ -57,7 +58,7 @@ static jit_gemm_status name_entry(const struct jg_arch *arch,
     return JIT_GEMM_OK;
 }
 
-void jg_source_shown_name(const char *source_name, struct jg_str *out)
+static void print_shown_name(const char *source_name, struct jg_str *out)
 {
     for (const char *at = source_name; *at != '\0'; at++) {
         const unsigned char byte = (unsigned char)*at;
@@ -68,7 +69,7 @@ void jg_source_shown_name(const char *source_name, struct jg_str *out)
 static void print_line_directive(uint32_t line, const char *name, struct jg_str *out)
 {
     struct jg_str shown = {0};
-    jg_source_shown_name(name, &shown);
+    print_shown_name(name, &shown);
     jg_str_printf(out, "#line %u \"", line);
     for (const char *at = jg_str_text(&shown); *at != '\0'; at++) {
         if (*at == '"' || *at == '\\') {
@@ -525,7 +526,43 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
     jg_str_puts(out, "};\n\n");
 }
 
-static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *out)
+static bool is_named(const char *file, const char *name, size_t name_size)
+{
+    struct jg_str shown = {0};
+    print_shown_name(file, &shown);
+    const bool is_same =
+        shown.size == name_size && memcmp(jg_str_text(&shown), name, name_size) == 0;
+    jg_str_free(&shown);
+    return is_same;
+}
+
+bool jg_source_is_snippet(const struct jg_epilogue *epilogue, const char *name,
+                          size_t name_size, uint32_t *line)
+{
+    if (is_named(epilogue->name, name, name_size)) {
+        *line += epilogue->first_line - 1;
+        return true;
+    }
+    return is_named(epilogue->source_name, name, name_size);
+}
+
+/* Under the epilogue's name lines are the snippet's, under the file's they are the file's:
+ * a file that is called like the epilogue has the snippet's. */
+static void print_snippet_place(const struct jg_epilogue *epilogue, bool has_lineinfo,
+                                struct jg_str *out)
+{
+    if (epilogue == NULL) {
+        print_line_directive(1, JG_SOURCE_DEFAULT_NAME, out);
+    } else if (has_lineinfo &&
+               !is_named(epilogue->source_name, epilogue->name, strlen(epilogue->name))) {
+        print_line_directive(epilogue->first_line, epilogue->source_name, out);
+    } else {
+        print_line_directive(1, epilogue->name, out);
+    }
+}
+
+static void print_epilogue(const struct jg_epilogue *epilogue, bool has_lineinfo,
+                           struct jg_str *out)
 {
     static const char default_snippet[] = "d = acc;";
     const char *snippet = epilogue != NULL ? epilogue->source : default_snippet;
@@ -538,11 +575,7 @@ static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *ou
     }
     print_line_directive(1, JG_SOURCE_FRAME, out);
     jg_str_puts(out, "JG_EPILOGUE_BEGIN\n");
-    if (epilogue != NULL) {
-        print_line_directive(epilogue->first_line, epilogue->source_name, out);
-    } else {
-        print_line_directive(1, JG_SOURCE_DEFAULT_NAME, out);
-    }
+    print_snippet_place(epilogue, has_lineinfo, out);
     jg_str_add(out, snippet, size);
     if (size == 0 || snippet[size - 1] != '\n') {
         jg_str_puts(out, "\n");
@@ -637,7 +670,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     jg_print_modules(arch, problem, choice, text);
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
-    print_epilogue(problem->epilogue, text);
+    print_epilogue(problem->epilogue, source.has_lineinfo, text);
     print_entry(source.entry, choice->derived.threads, kernel, text);
     if (jg_is_repacked(&choice->config)) {
         print_repack_entry(text);
@@ -667,7 +700,7 @@ jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
     print_traits(&problem, out);
     jg_print_snippet_modules(epilogue, out);
     jg_str_puts(out, "#include <jg/epilogue/user_epilogue.cuh>\n\n");
-    print_epilogue(epilogue, out);
+    print_epilogue(epilogue, false, out);
     return jg_str_status(out);
 }
 

@@ -6,7 +6,9 @@
  * The unit's parts carry #line names, so that a message of the compiler says which part it
  * speaks of: jit_gemm_config, jit_gemm_epilogue (the frame around the snippet),
  * jit_gemm_compiled (the declaration or the text of a compiled function), jit_gemm_entry,
- * and the snippet's own file name.
+ * and the epilogue's name, under which the snippet begins at line 1: where it stands in the
+ * user's file is no part of a kernel. With lineinfo, which profilers read, it has the
+ * user's own file and lines.
  */
 #ifndef JG_SOURCE_ASSEMBLE_H
 #define JG_SOURCE_ASSEMBLE_H
@@ -15,7 +17,7 @@
 #include "plan/choose.h"
 
 /* Version of the unit's form; part of every key. */
-#define JG_SOURCE_FORMAT 7
+#define JG_SOURCE_FORMAT 8
 
 /* #line name of the frame around the snippet, the line on which the frame ends, and the
  * name of the snippet used without an epilogue. */
@@ -46,8 +48,11 @@ jit_gemm_status jg_source_assemble_snippet(const struct jg_epilogue *epilogue,
                                            struct jg_str *out);
 void jg_source_free(struct jg_source *source);
 
-/* Appends the snippet's file name as the compiler's messages show it: control characters
- * become '?', everything else stays. */
-void jg_source_shown_name(const char *source_name, struct jg_str *out);
+/*
+ * Is a place of the compiler's messages one of the snippet? Then `*line` becomes the
+ * user's. The file's name is as the compiler shows it: control characters are '?'.
+ */
+bool jg_source_is_snippet(const struct jg_epilogue *epilogue, const char *name,
+                          size_t name_size, uint32_t *line);
 
 #endif

@@ -22,6 +22,40 @@ static jit_gemm_info info_of(const jit_gemm *gemm)
     return info;
 }
 
+/* Registers one text under one name, as if it stood at that place of that file. */
+static void register_at(struct api_fixture *fixture, const char *file, uint32_t line)
+{
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "moved",
+                                        .source = "d = acc + 1.0f;",
+                                        .source_name = file,
+                                        .first_line = line};
+    cr_assert_eq(jit_gemm_epilogue_register(fixture->context, &epilogue), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+}
+
+Test(create, kernel_is_found_wherever_the_text_of_its_epilogue_stands)
+{
+    static const char plain[] = "1024x1024x512 bf16 epilogue=moved";
+    static const char profiled[] = "1024x1024x512 bf16 epilogue=moved config=lineinfo=1";
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    register_at(&fixture, "src/one.cu", 12);
+    const jit_gemm_info first = api_info_of(&fixture, plain);
+    const jit_gemm_info first_profiled = api_info_of(&fixture, profiled);
+    api_fixture_reopen(&fixture);
+    register_at(&fixture, "other/two.cu", 900);
+
+    const jit_gemm_info second = api_info_of(&fixture, plain);
+    const jit_gemm_info second_profiled = api_info_of(&fixture, profiled);
+
+    cr_expect_eq(second.origin, JIT_GEMM_ORIGIN_DISK);
+    cr_expect_str_eq(second.key, first.key);
+    cr_expect_eq(second_profiled.origin, JIT_GEMM_ORIGIN_COMPILED);
+    cr_expect_str_neq(second_profiled.key, first_profiled.key);
+    api_fixture_close(&fixture);
+}
+
 Test(create, compiles_then_memory_then_disk)
 {
     struct api_fixture fixture;

@@ -45,6 +45,20 @@ Test(compile_log, message_with_caret_gives_line_and_column)
     unit_free(&unit);
 }
 
+Test(compile_log, line_of_the_unit_becomes_the_users)
+{
+    struct unit unit = unit_make_snippet("d = acc;\nd += ;", "my.cu", 40);
+
+    fail_with(&unit, "test(2): error: expected an expression\n  d += ;\n       ^\n");
+
+    jit_gemm_diagnostics *diagnostics = take();
+    cr_assert_eq(jg_diagnostics_count(diagnostics), 1);
+    cr_expect_eq(jg_diagnostics_at(diagnostics, 0)->line, 41);
+    cr_expect_str_eq(jg_diagnostics_at(diagnostics, 0)->where, "my.cu");
+    jg_diagnostics_destroy(&diagnostics);
+    unit_free(&unit);
+}
+
 Test(compile_log, numbered_messages_lose_their_number)
 {
     struct unit unit = unit_make_snippet("d = acc;", "my.cu", 1);

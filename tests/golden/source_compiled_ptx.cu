@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=reference
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16) \
@@ -116,14 +116,14 @@ static JG_DEVICE float jg_compiled_epilogue(float acc, int row, int col, int bat
 
 #line 1 "jit_gemm_epilogue"
 JG_EPILOGUE_BEGIN
-#line 1 "keep.ptx"
+#line 1 "keep"
 d = jg_compiled_epilogue(acc, row, col, batch, bias, &aux);
 #line 4 "jit_gemm_epilogue"
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(256, 1)
-jit_gemm_sm90a_bf16_bf16_reference_keep_c6506b04(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm90a_bf16_bf16_reference_keep_eda9f2c2(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::reference::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=128x128x64 cluster=2x1 stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, ColumnVectorInput, f32) \
@@ -92,7 +92,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_bf16_128x128_test_026c50b2(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm90a_bf16_bf16_128x128_test_3839e08b(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

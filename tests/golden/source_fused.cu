@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=4 raster=m raster_group=8 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16) \
@@ -92,7 +92,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_bf16_128x256_gelu_bias_d51a76fe(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm90a_bf16_bf16_128x256_gelu_bias_7da99212(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=128x128x128 cluster=2x1 stages=4 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, b0, Gate0VectorInput, bf16) \
@@ -94,7 +94,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_e4m3_bf16_128x128_swiglu_95627795(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm90a_e4m3_bf16_128x128_swiglu_a7a5d026(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

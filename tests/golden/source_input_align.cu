@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=0 split_k=1 repack=none
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, r, MatrixInput, f32)
@@ -90,7 +90,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(192, 1)
-jit_gemm_sm100a_e4m3_bf16_128x64_test_d8342474(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm100a_e4m3_bf16_128x64_test_4c48a6fe(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // pack bytes=1 from=mn_k4 to=128x4
 #include <jg/pack/pack_kernel.cuh>
 

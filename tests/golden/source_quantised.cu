@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_90a
+// jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=2 raster=m raster_group=1 out_stages=5 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 4
@@ -93,7 +93,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(384, 1)
-jit_gemm_sm90a_bf16_e4m3_128x256_swiglu_f2e28d2e(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm90a_bf16_e4m3_128x256_swiglu_bfd109f1(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm90a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, s, RowVectorSum, f32) \
@@ -95,7 +95,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(224, 1)
-jit_gemm_sm100a_bf16_bf16_128x96_test_c19319d3(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm100a_bf16_bf16_128x96_test_e0915a78(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

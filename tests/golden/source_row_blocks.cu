@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=8 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>

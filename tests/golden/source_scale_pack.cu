@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/pack/pack_scales_kernel.cuh>

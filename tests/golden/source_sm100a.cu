@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=4x1 scheduler=clc k_group=1 stages=5 acc_stages=2 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)
@@ -90,7 +90,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(256, 1)
-jit_gemm_sm100a_bf16_bf16_256x128_test_b988ba8b(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm100a_bf16_bf16_256x128_test_4abf9e0d(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 8
@@ -90,7 +90,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(192, 1)
-jit_gemm_sm100a_bf16_bf16_256x128_swiglu_f2e28d2e(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm100a_bf16_bf16_256x128_swiglu_bfd109f1(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -1,4 +1,4 @@
-// jit_gemm 0.1.0, source format 7, sm_100a
+// jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x32 cta_group=2 cluster=2x1 scheduler=single k_group=2 stages=8 acc_stages=1 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, f32)
@@ -90,7 +90,7 @@ JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
 extern "C" __global__ void __launch_bounds__(192, 1)
-jit_gemm_sm100a_bf16_f32_128x32_test_cb2f5c6a(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
+jit_gemm_sm100a_bf16_f32_128x32_test_9b8d8bbb(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);
 }

@@ -435,29 +435,66 @@ Test(assemble, snippet_keeps_its_lines_and_ends_with_one)
     struct unit closed = unit_make_snippet("d = acc;\n", "a.cu", 7);
 
     cr_expect_not_null(strstr(open.source.text.data,
-                              "#line 7 \"a.cu\"\nd = acc; // no line end\n#line 4 \""));
+                              "#line 1 \"test\"\nd = acc; // no line end\n#line 4 \""));
     cr_expect_not_null(
-        strstr(closed.source.text.data, "#line 7 \"a.cu\"\nd = acc;\n#line 4 \""));
+        strstr(closed.source.text.data, "#line 1 \"test\"\nd = acc;\n#line 4 \""));
     unit_free(&open);
     unit_free(&closed);
 }
 
-Test(assemble, file_name_cannot_leave_its_line_directive)
+static struct unit make_unit_of_file(const char *problem, const char *file, uint32_t line)
 {
-    struct jg_str shown = {0};
-
-    jg_source_shown_name("a\n#error\t\"\\\x7f.cu", &shown);
-
-    cr_expect_str_eq(jg_str_text(&shown), "a?#error?\"\\?.cu");
-    jg_str_free(&shown);
+    const struct unit_request request = {
+        .problem = problem, .snippet = "d = acc;", .source_name = file, .first_line = line};
+    return unit_make(&request);
 }
 
-Test(assemble, quotes_and_backslashes_of_a_file_name_are_escaped)
+Test(assemble, place_of_a_snippet_is_no_part_of_its_unit)
 {
-    struct unit unit = unit_make_snippet("d = acc;", "dir\\a \"b\".cu", 3);
+    struct unit here = make_unit_of_file("256x256x256 bf16", "src/one.cu", 3);
+    struct unit there = make_unit_of_file("256x256x256 bf16", NULL, 0);
 
-    cr_expect_not_null(
-        strstr(unit.source.text.data, "#line 3 \"dir\\\\a \\\"b\\\".cu\"\nd = acc;\n"));
+    cr_expect_str_eq(here.source.text.data, there.source.text.data);
+    cr_expect_str_eq(here.source.entry, there.source.entry);
+    unit_free(&here);
+    unit_free(&there);
+}
+
+Test(assemble, unit_for_a_profiler_names_the_users_file)
+{
+    static const char problem[] = "256x256x256 bf16 config=lineinfo=1";
+    static const struct {
+        const char *file, *expected;
+    } rows[] = {
+        {"dir\\a \"b\".cu", "#line 3 \"dir\\\\a \\\"b\\\".cu\"\nd = acc;\n"},
+        {"test", "#line 1 \"test\"\nd = acc;\n"}, /* the epilogue's own name */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct unit unit = make_unit_of_file(problem, rows[i].file, 3);
+
+        cr_expect_not_null(strstr(unit.source.text.data, rows[i].expected), "%s",
+                           rows[i].file);
+        unit_free(&unit);
+    }
+}
+
+Test(assemble, place_in_a_message_becomes_the_users)
+{
+    struct unit unit = unit_make_snippet("d = acc;", "my.cu", 40);
+    const struct {
+        const char *name;
+        bool is_snippet;
+        uint32_t line;
+    } rows[] = {{"test", true, 42}, {"my.cu", true, 3}, {"other.cu", false, 3}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t line = 3;
+
+        const bool is_snippet =
+            jg_source_is_snippet(unit.epilogue, rows[i].name, strlen(rows[i].name), &line);
+
+        cr_expect_eq(is_snippet, rows[i].is_snippet, "%s", rows[i].name);
+        cr_expect_eq(line, rows[i].line, "%s", rows[i].name);
+    }
     unit_free(&unit);
 }
 
