@@ -68,7 +68,7 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
                             CLI_FLAG, &options->no_cache};
     ret_table[count++] = (struct cli_option){
         "--capsule", "DIR",
-        "folder where a compile that fails in the compiler\nleaves a capsule; default: "
+        "folder where a failing compile, load or launch\nleaves a capsule; default: "
         "JIT_GEMM_CAPSULES, then none",
         CLI_TEXT, &options->capsule_dir};
     ret_table[count++] =

@@ -20,7 +20,7 @@ static const struct cli_command commands[] = {
      cmd_cache},
     {"bench", "time problems, alone or beside cuBLASLt", cmd_bench},
     {"tune", "measure candidate configs, and write the fastest as a recipe", cmd_tune},
-    {"replay", "compile once more what failed and left a capsule", cmd_replay},
+    {"replay", "make once more what failed and left a capsule", cmd_replay},
     {"doctor", "say what this machine has and what will work", cmd_doctor},
     {"env", "list the environment variables", cmd_env},
     {"version", "print the version", cmd_version},

@@ -32,7 +32,7 @@ static const struct {
     {"JIT_GEMM_DUMP_DIR",
      "folder that receives source unit, log, PTX and cubin of each compile"},
     {"JIT_GEMM_CAPSULES",
-     "absolute path of a folder where failing compiles leave capsules; none by default"},
+     "absolute path of a folder where failing compiles, loads and launches leave capsules; none by default"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
 };

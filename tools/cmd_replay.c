@@ -10,11 +10,12 @@
 #define ANY_ARCH "sm_90a"
 
 static const struct cli_help replay_help = {
-    "replay DIR [--nvrtc PATH] [--compile-limit SECONDS] [--verbose]",
-    "Compiles the source unit of a capsule, which a failing compile has left, with the\n"
-    "compiler that is here, and says whether it fails as it did. Runs and writes nothing;\n"
-    "needs no GPU. Exit code 0 if the error is the same, 1 if it is another or the unit\n"
-    "compiles here, 2 if DIR is no whole capsule.\n",
+    "replay DIR [--device auto|gpu|emulator] [OPTION...]",
+    "Compiles the source unit of a capsule, which a failing compile, load or launch has left,\n"
+    "with the compiler that is here, and says whether it fails as it did. With --device what\n"
+    "failed to load or to launch is loaded there, too. Launches and writes nothing; needs no\n"
+    "GPU. Exit code 0 if the error is the same, 1 if it is another or the unit compiles or\n"
+    "loads here, 2 if DIR is no whole capsule.\n",
     "  jit-gemm build 4096x4096x4096 bf16 --arch sm_90a -o gemm.cubin --capsule capsules\n"
     "  jit-gemm replay capsules/capsule-0123456789abcdef0123456789abcdef\n",
 };
@@ -45,8 +46,13 @@ static int replay(jit_gemm_context *context, const char *path, bool verbose)
 
 int cmd_replay(int argc, char **argv)
 {
-    struct cli_context_options options = {.arch = ANY_ARCH, .no_cache = true};
+    struct cli_context_options options = {.no_cache = true};
     const struct cli_option own[] = {
+        {"--device", "auto|gpu|emulator",
+         "where to load what failed to load or to launch;\nby default it is only compiled",
+         CLI_TEXT, &options.device},
+        {"--arch", "ARCH", "of the device, where there are several", CLI_TEXT,
+         &options.arch},
         {"--nvrtc", "PATH", "NVRTC library to open", CLI_TEXT, &options.nvrtc},
         {"--compile-limit", "SECONDS", "most time of one compile; 120", CLI_INT,
          &options.compile_limit_s},
@@ -65,7 +71,11 @@ int cmd_replay(int argc, char **argv)
     if (words != 1) {
         return cli_usage_error("replay: name the folder of one capsule");
     }
-    code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
+    const bool has_device = options.device != NULL;
+    if (!has_device) {
+        options.arch = ANY_ARCH;
+    }
+    code = cli_context_open(&options, has_device, JIT_GEMM_POLICY_ALLOW, &context);
     if (code == CLI_OK) {
         code = replay(context, argv[1], options.verbose);
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file capsule.h
- * @brief Capsules: what a failing compile leaves, compiled once more.
+ * @brief Capsules: what a failing compile, load or launch leaves, made once more.
  *
  * A context with jit_gemm_context_options.capsule_dir leaves a folder of text files when
- * the compiler fails. docs/debugging.md says when, and what is in it.
+ * the compiler fails, or the driver does not load or launch a kernel. docs/debugging.md
+ * says when, and what is in it.
  */
 #ifndef JIT_GEMM_CAPSULE_H
 #define JIT_GEMM_CAPSULE_H
@@ -19,17 +20,21 @@ extern "C" {
 typedef enum jit_gemm_replay_outcome {
     JIT_GEMM_REPLAY_SAME_ERROR = 0,  /**< It fails as it did. */
     JIT_GEMM_REPLAY_OTHER_ERROR = 1, /**< It fails with another error. */
-    JIT_GEMM_REPLAY_COMPILES = 2     /**< It compiles. */
+    JIT_GEMM_REPLAY_COMPILES = 2,    /**< It compiles; nothing was loaded. */
+    JIT_GEMM_REPLAY_LOADS = 3        /**< It compiles and loads: of a load or a launch that
+                                        failed, in a context with a device. */
 } jit_gemm_replay_outcome;
 
 /**
  * Compiles the source unit of a capsule with the context's compiler, for the capsule's
- * architecture, and compares what comes of it. Nothing is run, loaded, cached or written.
- * The unit is compiled with the device sources of this library.
+ * architecture, and compares what comes of it. Nothing is run, cached or written.
+ * The unit is compiled with the device sources of this library. What compiles and is of a
+ * load or a launch that failed is also loaded, and unloaded again, if the context has a
+ * device of that architecture and plans the same unit for it.
  *
- * The report's first line is `replay: same error`, `replay: other error` or
- * `replay: compiles here`, and says which versions are the same; then come a line for each
- * version, the error of the capsule and the one here.
+ * The report's first line is `replay: same error`, `replay: other error`,
+ * `replay: compiles here` or `replay: loads here`, and says which versions are the same;
+ * then come a line for each version, the error of the capsule and the one here.
  *
  * @param context its compiler and its compile limit are used; needs no device. Any thread.
  * @param path the capsule's folder

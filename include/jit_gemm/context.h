@@ -67,7 +67,8 @@ typedef struct jit_gemm_context_options {
                                        ::jit_gemm_context_add_cache_root refuses it. */
     size_t cache_root_count;        /**< Entries of `cache_roots`. */
     const char *capsule_dir; /**< Absolute path of a folder where a compile that fails in
-                                the compiler leaves a capsule (capsule.h); made when the
+                                the compiler, and a load or a launch that the driver
+                                refuses, leaves a capsule (capsule.h); made when the
                                 first one is left. NULL means JIT_GEMM_CAPSULES, then none.
                                 Trouble with it is a line of the log. */
     const uint8_t

@@ -319,7 +319,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * bytes, or of what the problem's alignments promise. Those of vectors (operands or scales)
  * that lie along D's rows in memory must be multiples of two elements, or of one if no more
  * is promised. An empty problem (a dynamic M, N or batch of EMPTY) launches nothing, and of
- * its arguments only sizes and `reserved` are checked.
+ * its arguments only sizes and `reserved` are checked. A launch that the driver refuses
+ * leaves a capsule, where the context had a folder for them: then alone a file is written.
  *
  * @param gemm the handle
  * @param args addresses, strides, scalars; the device memory must live until the kernel has

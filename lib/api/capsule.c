@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a failing compile leaves, without what its user wants to keep. */
+/* What a failing compile or load leaves, without what its user wants to keep. */
 #include "api/capsule.h"
 
 #include <ctype.h>
@@ -133,18 +133,40 @@ static void print_device(const struct jg_device *device, struct jg_capsule *caps
                   facts->cc_minor);
 }
 
+/* Of code that is there: who could make it here, which the key may not be of. */
+static jit_gemm_status print_known_key(const struct jg_capsule_failure *failure,
+                                       struct jg_capsule *capsule)
+{
+    const struct jg_builder *builder = failure->builder;
+    struct jg_str *signature = &capsule->fields[JG_CAPSULE_COMPILER];
+    const char *compiler =
+        jg_toolchain_signature(builder->toolchain, builder->cache, builder->log);
+    jg_str_puts(&capsule->fields[JG_CAPSULE_KEY], failure->key);
+    if (compiler == NULL) {
+        jg_str_puts(signature, "none");
+    } else if (failure->source->linked != NULL) {
+        return jg_toolchain_linked_signature(builder->toolchain, compiler, signature);
+    } else {
+        jg_str_puts(signature, compiler);
+    }
+    return JIT_GEMM_OK;
+}
+
 /* The compiler's signature and the key that it gives: both are there, or the build would
  * have failed before. */
 static jit_gemm_status print_key(const struct jg_capsule_failure *failure,
-                                 struct jg_capsule *capsule,
-                                 struct jg_compiler **ret_compiler)
+                                 struct jg_capsule *capsule, const char **ret_path)
 {
     const struct jg_builder *builder = failure->builder;
     struct jg_str *signature = &capsule->fields[JG_CAPSULE_COMPILER];
     struct jg_compiler *compiler = NULL;
     struct jg_key key = {0};
+    if (failure->key != NULL) {
+        return print_known_key(failure, capsule);
+    }
     JG_TRY(
         jg_toolchain_compiler(builder->toolchain, builder->cache, builder->log, &compiler));
+    *ret_path = compiler->path;
     if (failure->source->linked != NULL) {
         JG_TRY(jg_toolchain_linked_signature(builder->toolchain, compiler->signature,
                                              signature));
@@ -155,7 +177,6 @@ static jit_gemm_status print_key(const struct jg_capsule_failure *failure,
                        builder->code_kind, &key));
     print_hash(&key.hash, &capsule->fields[JG_CAPSULE_KEY]);
     jg_key_free(&key);
-    *ret_compiler = compiler;
     return JIT_GEMM_OK;
 }
 
@@ -187,10 +208,18 @@ static void print_manifest(const struct jg_capsule_failure *failure,
     jg_str_free(&line);
 }
 
-static jit_gemm_status fill_capsule(const jit_gemm_context *context,
-                                    const struct jg_capsule_failure *failure,
-                                    jit_gemm_status status, const char *error,
-                                    const char *log, struct jg_capsule *capsule)
+static jit_gemm_status check_fields(const struct jg_capsule *capsule)
+{
+    for (int i = 0; i < JG_CAPSULE_FIELD_COUNT; i++) {
+        JG_TRY(jg_str_status(&capsule->fields[i]));
+    }
+    return JIT_GEMM_OK; /* the files' are looked at when they are written */
+}
+
+jit_gemm_status jg_capsule_fill_kernel(const jit_gemm_context *context,
+                                       const struct jg_capsule_failure *failure,
+                                       struct jg_capsule *capsule,
+                                       struct jg_capsule_private *hidden)
 {
     const struct jg_builder *builder = failure->builder;
     const struct jg_epilogue *user =
@@ -201,17 +230,13 @@ static jit_gemm_status fill_capsule(const jit_gemm_context *context,
         shown.source_name = shown.name;
     }
     const struct jg_epilogue *epilogue = user != NULL ? &shown : NULL;
-    struct jg_compiler *compiler = NULL;
+    const char *compiler_path = NULL;
     struct jg_str *fields = capsule->fields;
     struct jg_str *files = capsule->files;
-    JG_TRY(print_key(failure, capsule, &compiler));
-    const struct jg_capsule_private hidden = jg_capsule_hide(context, user, compiler->path);
+    JG_TRY(print_key(failure, capsule, &compiler_path));
+    *hidden = jg_capsule_hide(context, user, compiler_path);
     JG_TRY(print_unit(failure, epilogue, &files[JG_CAPSULE_UNIT]));
     print_manifest(failure, epilogue, &files[JG_CAPSULE_MANIFEST]);
-    jg_capsule_clean(&hidden, log, &files[JG_CAPSULE_LOG]);
-    jg_capsule_clean(&hidden, error, &files[JG_CAPSULE_ERROR]);
-    jg_str_puts(&files[JG_CAPSULE_ERROR], "\n");
-    jg_str_puts(&fields[JG_CAPSULE_STATUS], jg_status_name(status));
     jg_str_puts(&fields[JG_CAPSULE_LIBRARY], JG_LIBRARY_VERSION);
     jg_str_printf(&fields[JG_CAPSULE_SOURCE_FORMAT], "%d", JG_SOURCE_FORMAT);
     print_hash(&failure->source->headers, &fields[JG_CAPSULE_HEADERS]);
@@ -221,10 +246,21 @@ static jit_gemm_status fill_capsule(const jit_gemm_context *context,
     print_options(failure, &fields[JG_CAPSULE_OPTIONS]);
     jg_str_puts(&fields[JG_CAPSULE_ENTRY], failure->source->entry);
     jg_str_puts(&fields[JG_CAPSULE_TEXT], failure->text);
-    for (int i = 0; i < JG_CAPSULE_FIELD_COUNT; i++) {
-        JG_TRY(jg_str_status(&fields[i]));
-    }
-    return JIT_GEMM_OK; /* the files' are looked at when they are written */
+    return check_fields(capsule);
+}
+
+static jit_gemm_status fill_capsule(const jit_gemm_context *context,
+                                    const struct jg_capsule_failure *failure,
+                                    jit_gemm_status status, const char *error,
+                                    const char *log, struct jg_capsule *capsule)
+{
+    struct jg_capsule_private hidden = {0};
+    JG_TRY(jg_capsule_fill_kernel(context, failure, capsule, &hidden));
+    jg_capsule_clean(&hidden, log, &capsule->files[JG_CAPSULE_LOG]);
+    jg_capsule_clean(&hidden, error, &capsule->files[JG_CAPSULE_ERROR]);
+    jg_str_puts(&capsule->files[JG_CAPSULE_ERROR], "\n");
+    jg_str_puts(&capsule->fields[JG_CAPSULE_STATUS], jg_status_name(status));
+    return jg_str_status(&capsule->fields[JG_CAPSULE_STATUS]);
 }
 
 /* -------------------------------------------------------------------------- leaving it */
@@ -242,39 +278,44 @@ static bool is_of_snippet(const jit_gemm_diagnostics *diagnostics)
     return false;
 }
 
-static void leave(const jit_gemm_context *context, const struct jg_capsule_failure *failure,
-                  const struct jg_capsule *capsule)
+void jg_capsule_put(const char *folder, const struct jg_capsule *capsule,
+                    struct jg_str *line)
 {
-    const char *folder = context->capsule_dir;
+    const char *text = jg_str_text(&capsule->fields[JG_CAPSULE_TEXT]);
     const char *name = jg_str_text(&capsule->fields[JG_CAPSULE_KEY]);
     struct jg_str reason = {0};
     switch (jg_capsule_write(folder, name, capsule, &reason)) {
     case JG_CAPSULE_LEFT:
     case JG_CAPSULE_THERE:
-        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
-                    "what failed of %s lies in a capsule: jit-gemm replay %s/capsule-%s",
-                    failure->text, folder, name);
+        jg_str_printf(line,
+                      "what failed of %s lies in a capsule: jit-gemm replay %s/capsule-%s",
+                      text, folder, name);
         break;
     case JG_CAPSULE_FULL:
-        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
-                    "no capsule was left of %s: %s has %d, which is all it may have; "
-                    "remove some",
-                    failure->text, folder, JG_CAPSULE_MOST);
+        jg_str_printf(line,
+                      "no capsule was left of %s: %s has %d, which is all it may have; "
+                      "remove some",
+                      text, folder, JG_CAPSULE_MOST);
         break;
     case JG_CAPSULE_FAILED:
-        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
-                    "no capsule was left of %s in %s: %s", failure->text, folder,
-                    jg_str_text(&reason));
+        jg_str_printf(line, "no capsule was left of %s in %s: %s", text, folder,
+                      jg_str_text(&reason));
         break;
     }
     jg_str_free(&reason);
 }
 
+static bool is_left_of(const struct jg_capsule_failure *failure, jit_gemm_status status)
+{
+    return failure->key != NULL
+               ? status == JIT_GEMM_ERR_LOAD
+               : status == JIT_GEMM_ERR_COMPILE || status == JIT_GEMM_ERR_INTERNAL;
+}
+
 void jg_capsule_leave(const jit_gemm_context *context,
                       const struct jg_capsule_failure *failure, jit_gemm_status status)
 {
-    if (context->capsule_dir == NULL ||
-        (status != JIT_GEMM_ERR_COMPILE && status != JIT_GEMM_ERR_INTERNAL)) {
+    if (context->capsule_dir == NULL || !is_left_of(failure, status)) {
         return;
     }
     struct jg_str error = {0};
@@ -289,7 +330,10 @@ void jg_capsule_leave(const jit_gemm_context *context,
         capsule.files[JG_CAPSULE_ERROR].failed = error.failed;
         if (fill_capsule(context, failure, status, jg_str_text(&error),
                          jg_diagnostics_log(diagnostics), &capsule) == JIT_GEMM_OK) {
-            leave(context, failure, &capsule);
+            struct jg_str line = {0};
+            jg_capsule_put(context->capsule_dir, &capsule, &line);
+            jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING, "%s", jg_str_text(&line));
+            jg_str_free(&line);
         } else {
             jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
                         "no capsule was left of %s: %s", failure->text, jg_error_text());

@@ -15,7 +15,7 @@
 #include "plan/text.h"
 
 #define RECORD     "capsule.txt"
-#define FIRST_LINE "jit_gemm capsule 1"
+#define FIRST_LINE "jit_gemm capsule 2"
 #define PREFIX     "capsule-"
 
 static const char *const field_names[JG_CAPSULE_FIELD_COUNT] = {
@@ -39,6 +39,7 @@ static const char *const file_names[JG_CAPSULE_FILE_COUNT] = {
     [JG_CAPSULE_UNIT] = "unit.cu",
     [JG_CAPSULE_LOG] = "log.txt",
     [JG_CAPSULE_ERROR] = "error.txt",
+    [JG_CAPSULE_LAUNCH] = "launch.txt",
 };
 
 void jg_capsule_free(struct jg_capsule *capsule)
@@ -347,7 +348,7 @@ static jit_gemm_status read_first_line(struct jg_lines *reader)
     if (!jg_line_is(reader, FIRST_LINE)) {
         return jg_fail(JIT_GEMM_ERR_VERSION, RECORD,
                        "replay it with the version of the library that left it",
-                       "a capsule of another format; this library reads format 1");
+                       "a capsule of another format; this library reads format 2");
     }
     return JIT_GEMM_OK;
 }

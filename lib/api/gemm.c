@@ -21,6 +21,7 @@ struct jit_gemm {
     double compile_ms;        /* spent by the call that made this handle */
     double load_ms;
     char recipe[JIT_GEMM_RECIPE_SIZE]; /* as in the info */
+    struct jg_capsule_kept *kept;      /* for a launch that fails; NULL: none is left */
     struct jg_map_slots *slots;        /* &own_slots; the only part that changes */
     struct jg_map_slots own_slots;
     struct jg_map_entry entries[]; /* of the slots */
@@ -99,6 +100,35 @@ static jit_gemm_status build_unit(const struct jg_builder *builder,
     return JIT_GEMM_OK;
 }
 
+/* The unit of a problem and its text, for who does something with it. */
+struct assembled {
+    struct jg_source source;
+    struct jg_str text;
+};
+
+static void free_assembled(struct assembled *assembled)
+{
+    jg_str_free(&assembled->text);
+    jg_source_free(&assembled->source);
+}
+
+static struct jg_capsule_failure failure_of(const struct jg_builder *builder,
+                                            const struct jg_arch *arch,
+                                            const struct jg_problem *problem,
+                                            const struct jg_choice *choice,
+                                            const struct assembled *assembled)
+{
+    const struct jg_capsule_failure failure = {
+        .builder = builder,
+        .arch = arch,
+        .source = &assembled->source,
+        .text = jg_str_text(&assembled->text),
+        .problem = problem,
+        .choice = choice,
+    };
+    return failure;
+}
+
 jit_gemm_status jg_step_binary(const jit_gemm_context *context,
                                const struct jg_builder *builder, const struct jg_arch *arch,
                                const struct jg_problem *problem,
@@ -106,19 +136,18 @@ jit_gemm_status jg_step_binary(const jit_gemm_context *context,
                                struct jg_step_result *ret_result,
                                struct jg_build_counts *counts)
 {
-    struct jg_source source = {0};
-    struct jg_str text = {0};
-    jit_gemm_status status = assemble(arch, problem, choice, &source, &text);
+    struct assembled assembled = {0};
+    jit_gemm_status status =
+        assemble(arch, problem, choice, &assembled.source, &assembled.text);
     if (status == JIT_GEMM_OK) {
-        const struct jg_build_unit unit = {&source, arch, problem->epilogue,
-                                           jg_str_text(&text)};
+        const struct jg_capsule_failure failure =
+            failure_of(builder, arch, problem, choice, &assembled);
+        const struct jg_build_unit unit = {&assembled.source, arch, problem->epilogue,
+                                           failure.text};
         status = build_unit(builder, &unit, ret_result, counts);
-        const struct jg_capsule_failure failure = {builder,           arch,    &source,
-                                                   unit.problem_text, problem, choice};
         jg_capsule_leave(context, &failure, status);
     }
-    jg_str_free(&text);
-    jg_source_free(&source);
+    free_assembled(&assembled);
     return status;
 }
 
@@ -165,6 +194,59 @@ static jit_gemm_status build_binary(const struct create *create,
                : jg_context_record(context, create->problem, status);
 }
 
+/* A capsule of a kernel that is there, but does not load. Its unit is made once more: only
+ * a failure needs it. */
+static void leave_capsule_of_load(const struct create *create,
+                                  const struct jg_choice *choice, const char *key,
+                                  jit_gemm_status status)
+{
+    const jit_gemm_context *context = create->context;
+    const struct jg_problem *problem = &create->settled->problem;
+    struct assembled assembled = {0};
+    jit_gemm_diagnostics *diagnostics = NULL;
+    if (context->capsule_dir == NULL || status != JIT_GEMM_ERR_LOAD ||
+        jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
+        return;
+    }
+    const struct jg_builder builder =
+        jg_context_builder(context, context->policy, &create->stop);
+    const jit_gemm_status assembles =
+        assemble(context->arch, problem, choice, &assembled.source, &assembled.text);
+    jg_error_restore(status, diagnostics);
+    jg_diagnostics_destroy(&diagnostics);
+    if (assembles == JIT_GEMM_OK) {
+        struct jg_capsule_failure failure =
+            failure_of(&builder, context->arch, problem, choice, &assembled);
+        failure.key = key;
+        jg_capsule_leave(context, &failure, status);
+    }
+    free_assembled(&assembled);
+}
+
+/* For a launch of the handle that fails later on. */
+static void keep_for_capsule(const struct create *create)
+{
+    const jit_gemm_context *context = create->context;
+    const struct jg_problem *problem = &create->settled->problem;
+    struct jit_gemm *gemm = create->gemm;
+    struct assembled assembled = {0};
+    if (context->capsule_dir == NULL) {
+        return;
+    }
+    const struct jg_builder builder =
+        jg_context_builder(context, context->policy, &create->stop);
+    if (assemble(context->arch, problem, &gemm->kernel->choice, &assembled.source,
+                 &assembled.text) == JIT_GEMM_OK) {
+        struct jg_capsule_failure failure =
+            failure_of(&builder, context->arch, problem, &gemm->kernel->choice, &assembled);
+        failure.key = gemm->kernel->key;
+        gemm->kept = jg_capsule_keep(context, &failure);
+    } else {
+        jg_error_clear();
+    }
+    free_assembled(&assembled);
+}
+
 /* Why a load has failed. */
 struct misfit {
     int unfit_ctas;   /* of the cluster, if not one fits; else 0 */
@@ -195,6 +277,9 @@ static jit_gemm_status load_result(const struct create *create,
     }
     misfit->is_rejected =
         is_refused && jg_step_reject(create->context, &create->stop, &result->binary);
+    if (!none_fits && !misfit->is_rejected) { /* nothing else is tried */
+        leave_capsule_of_load(create, &choice, result->binary.key, status);
+    }
     JG_TRY(status);
     gemm->origin = result->binary.origin;
     gemm->cache_root = result->binary.root;
@@ -357,9 +442,19 @@ jit_gemm_status jg_step_create(
         jg_free(gemm);
         return status;
     }
+    keep_for_capsule(&create);
     jg_context_count_create(context, gemm->origin, gemm->load_ms);
     *ret_gemm = gemm;
     return JIT_GEMM_OK;
+}
+
+static jit_gemm_status launch(const jit_gemm *gemm, const jit_gemm_args *args, void *stream)
+{
+    const jit_gemm_status status = jg_launch(gemm->kernel, gemm->slots, args, stream);
+    if (status != JIT_GEMM_OK) {
+        jg_capsule_leave_launch(gemm->kept, args, status);
+    }
+    return status;
 }
 
 jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args, void *stream)
@@ -367,11 +462,11 @@ jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args, vo
     JG_TRY(jg_check_pointer(gemm, "gemm"));
     JG_TRY(jg_check_pointer(args, "args"));
     if (args->struct_size == sizeof(*args)) {
-        return jg_launch(gemm->kernel, gemm->slots, args, stream); /* 12 */
+        return launch(gemm, args, stream); /* 12 */
     }
     jit_gemm_args own;
     JG_TRY(jg_struct_import(args, &own, sizeof(own), "args"));
-    return jg_launch(gemm->kernel, gemm->slots, &own, stream);
+    return launch(gemm, &own, stream);
 }
 
 jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
@@ -412,6 +507,7 @@ void jit_gemm_destroy(jit_gemm **gemm)
 {
     if (gemm != NULL && *gemm != NULL) {
         jg_kernel_release((*gemm)->kernel);
+        jg_capsule_kept_destroy((*gemm)->kept);
         jg_free(*gemm);
         *gemm = NULL;
     }

@@ -78,6 +78,34 @@ static jit_gemm_status build_binary(const struct create *create,
     return jg_context_record_line(context, &create->text, status);
 }
 
+/* A capsule of a kernel that is there, but does not load. */
+static void leave_capsule_of_load(const struct create *create, const char *key,
+                                  jit_gemm_status status)
+{
+    const jit_gemm_context *context = create->context;
+    struct jg_source source = {0};
+    jit_gemm_diagnostics *diagnostics = NULL;
+    if (context->capsule_dir == NULL || status != JIT_GEMM_ERR_LOAD ||
+        jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
+        return;
+    }
+    const struct jg_builder builder =
+        jg_context_builder(context, context->policy, &create->stop);
+    const jit_gemm_status assembles =
+        jg_source_assemble_pack(context->arch, &create->pack, &source);
+    jg_error_restore(status, diagnostics);
+    jg_diagnostics_destroy(&diagnostics);
+    if (assembles == JIT_GEMM_OK) {
+        const struct jg_capsule_failure failure = {.builder = &builder,
+                                                   .arch = context->arch,
+                                                   .source = &source,
+                                                   .text = jg_str_text(&create->text),
+                                                   .key = key};
+        jg_capsule_leave(context, &failure, status);
+    }
+    jg_source_free(&source);
+}
+
 /* `result` is the caller's to free, also after a failure. */
 static jit_gemm_status load_result(const struct create *create,
                                    struct jg_step_result *result, bool *ret_is_rejected)
@@ -99,6 +127,9 @@ static jit_gemm_status load_result(const struct create *create,
         jg_module_load(context->device, &request, &packer->kernel);
     *ret_is_rejected =
         is_refused && jg_step_reject(context, &create->stop, &result->binary);
+    if (!*ret_is_rejected) { /* nothing else is tried */
+        leave_capsule_of_load(create, result->binary.key, status);
+    }
     JG_TRY(status);
     packer->origin = result->binary.origin;
     packer->cache_root = result->binary.root;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A capsule's unit, compiled here. What the capsule says is checked before it is used. */
+/* A capsule's unit, compiled here and, if it is a load that failed, loaded. What the
+ * capsule says is checked before it is used. */
 #include <string.h>
 
 #include "api/capsule.h"
+#include "api/gemm.h"
 #include "api/manifest.h"
+#include "api/target.h"
 #include "base/error.h"
 #include "base/lines.h"
 #include "jit_gemm/capsule.h"
@@ -15,6 +18,8 @@ struct replay {
     const jit_gemm_context *context;
     const struct jg_capsule *capsule;
     const struct jg_arch *arch;
+    bool has_problem; /* else it is a pack */
+    struct jg_problem problem;
     const struct jg_epilogue *epilogue; /* NULL without one */
     struct jg_source source;            /* its text is the capsule's */
     enum jg_code_kind code_kind;
@@ -106,13 +111,13 @@ static jit_gemm_status find_epilogue(const struct jg_manifest *manifest,
     if (manifest->pack_count == 1) {
         return JIT_GEMM_OK;
     }
-    struct jg_problem problem;
     JG_TRY(jg_problem_normalize(&manifest->problems[0].problem, jg_registry_find,
-                                manifest->epilogues, &problem));
-    replay->epilogue = problem.epilogue;
-    if (jg_epilogue_is_linked(problem.epilogue)) {
-        replay->source.linked = problem.epilogue->compiled.code;
-        replay->source.linked_size = problem.epilogue->compiled.code_size;
+                                manifest->epilogues, &replay->problem));
+    replay->has_problem = true;
+    replay->epilogue = replay->problem.epilogue;
+    if (jg_epilogue_is_linked(replay->epilogue)) {
+        replay->source.linked = replay->epilogue->compiled.code;
+        replay->source.linked_size = replay->epilogue->compiled.code_size;
     }
     return JIT_GEMM_OK;
 }
@@ -169,6 +174,7 @@ static void print_report(const struct replay *replay, const char *compiler,
         [JIT_GEMM_REPLAY_SAME_ERROR] = "same error",
         [JIT_GEMM_REPLAY_OTHER_ERROR] = "other error",
         [JIT_GEMM_REPLAY_COMPILES] = "compiles here",
+        [JIT_GEMM_REPLAY_LOADS] = "loads here",
     };
     char headers[33];
     jg_hash_hex(&replay->source.headers, headers);
@@ -220,9 +226,76 @@ static jit_gemm_status clean_error(const struct replay *replay,
     return jg_str_status(log);
 }
 
+/* What came of it, and how the capsule would say so. */
+struct result {
+    jit_gemm_replay_outcome outcome;
+    struct jg_str error, log;
+};
+
+static jit_gemm_status note_error(const struct replay *replay,
+                                  const struct jg_compiler *compiler,
+                                  jit_gemm_status status, struct result *result)
+{
+    JG_TRY(clean_error(replay, compiler, &result->error, &result->log));
+    JG_TRY(compare_errors(replay, status, jg_str_text(&result->error),
+                          jg_str_text(&result->log), &result->outcome));
+    jg_error_clear();
+    return JIT_GEMM_OK;
+}
+
+/* Is it a load or a launch that failed, and can the context load the code? */
+static bool is_to_be_loaded(const struct replay *replay)
+{
+    const jit_gemm_context *context = replay->context;
+    const char *status = field_of(replay, JG_CAPSULE_STATUS);
+    return replay->has_problem && context->device != NULL &&
+           context->arch == replay->arch &&
+           jg_target_code_kind(context) == replay->code_kind &&
+           (strcmp(status, jg_status_name(JIT_GEMM_ERR_LOAD)) == 0 ||
+            strcmp(status, jg_status_name(JIT_GEMM_ERR_LAUNCH)) == 0);
+}
+
+/* Loads what was compiled, and unloads it. Only a choice that gives the very unit says with
+ * how much shared memory and in which clusters: without one nothing is loaded, and the
+ * outcome stays. */
+static jit_gemm_status load(const struct replay *replay, const struct jg_compiler *compiler,
+                            const struct jg_binary *binary, struct result *result)
+{
+    const jit_gemm_context *context = replay->context;
+    const struct jg_device_facts facts = jg_step_facts(context, replay->arch);
+    struct jg_choice choice;
+    struct jg_source source = {0};
+    struct jg_kernel *kernel = NULL;
+    bool none_fits = false;
+    bool is_refused = false;
+    JG_TRY(jg_config_choose(replay->arch, &replay->problem, &facts, &choice, NULL));
+    JG_TRY(jg_source_assemble(replay->arch, &replay->problem, &choice, &source));
+    const bool is_same_unit =
+        source.text.size == replay->source.text.size &&
+        memcmp(source.text.data, replay->source.text.data, source.text.size) == 0;
+    jg_source_free(&source);
+    if (!is_same_unit) {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_module_request request = {.problem = &replay->problem,
+                                              .choice = &choice,
+                                              .ret_none_fits = &none_fits,
+                                              .ret_is_refused = &is_refused,
+                                              .binary = binary,
+                                              .arch = replay->arch,
+                                              .entry = replay->source.entry,
+                                              .log = context->log};
+    const jit_gemm_status status = jg_module_load(context->device, &request, &kernel);
+    jg_kernel_release(kernel);
+    if (status == JIT_GEMM_ERR_LOAD) {
+        return note_error(replay, compiler, status, result);
+    }
+    result->outcome = JIT_GEMM_REPLAY_LOADS;
+    return status;
+}
+
 static jit_gemm_status compile(const struct replay *replay, const struct jg_stop *stop,
-                               struct jg_str *error, struct jg_str *log,
-                               jit_gemm_replay_outcome *ret_outcome)
+                               struct result *result)
 {
     const jit_gemm_context *context = replay->context;
     const struct jg_builder builder = {.log = context->log,
@@ -236,20 +309,16 @@ static jit_gemm_status compile(const struct replay *replay, const struct jg_stop
     struct jg_compiler *compiler = NULL;
     struct jg_binary binary = {0};
     JG_TRY(jg_toolchain_compiler(context->toolchain, NULL, context->log, &compiler));
-    const jit_gemm_status status = jg_build(&builder, &unit, &binary, NULL);
-    if (status == JIT_GEMM_OK) {
-        jg_binary_free(&binary);
-        *ret_outcome = JIT_GEMM_REPLAY_COMPILES;
-        return JIT_GEMM_OK;
+    jit_gemm_status status = jg_build(&builder, &unit, &binary, NULL);
+    if (status != JIT_GEMM_OK) {
+        return is_outcome(status) ? note_error(replay, compiler, status, result) : status;
     }
-    if (!is_outcome(status)) {
-        return status;
+    result->outcome = JIT_GEMM_REPLAY_COMPILES;
+    if (is_to_be_loaded(replay)) {
+        status = load(replay, compiler, &binary, result);
     }
-    JG_TRY(clean_error(replay, compiler, error, log));
-    JG_TRY(
-        compare_errors(replay, status, jg_str_text(error), jg_str_text(log), ret_outcome));
-    jg_error_clear();
-    return JIT_GEMM_OK;
+    jg_binary_free(&binary);
+    return status;
 }
 
 static jit_gemm_status print_signature(const struct replay *replay, struct jg_str *out)
@@ -270,23 +339,22 @@ static jit_gemm_status compile_and_report(const struct replay *replay,
                                           struct jg_str *report)
 {
     struct jg_str signature = {0};
-    struct jg_str error = {0};
-    struct jg_str log = {0};
-    jit_gemm_replay_outcome outcome = JIT_GEMM_REPLAY_COMPILES;
+    struct result result = {.outcome = JIT_GEMM_REPLAY_COMPILES};
     jit_gemm_status status = print_signature(replay, &signature);
     if (status == JIT_GEMM_OK) {
-        status = compile(replay, stop, &error, &log, &outcome);
+        status = compile(replay, stop, &result);
     }
     if (status == JIT_GEMM_OK) {
-        print_report(replay, jg_str_text(&signature), outcome, jg_str_text(&error), report);
+        print_report(replay, jg_str_text(&signature), result.outcome,
+                     jg_str_text(&result.error), report);
         status = jg_str_status(report);
     }
     if (status == JIT_GEMM_OK) {
-        *ret_outcome = outcome;
+        *ret_outcome = result.outcome;
     }
     jg_str_free(&signature);
-    jg_str_free(&error);
-    jg_str_free(&log);
+    jg_str_free(&result.error);
+    jg_str_free(&result.log);
     return status;
 }
 

@@ -13,8 +13,8 @@
 #define HOME      "/srv/jane doe"
 #define FILE_NAME "/srv/jane doe/secret/my_epilogue.cu"
 
-const char *const capsule_names[CAPSULE_NAME_COUNT] = {"capsule.txt", "problem.manifest",
-                                                       "unit.cu", "log.txt", "error.txt"};
+const char *const capsule_names[CAPSULE_NAME_COUNT] = {
+    "capsule.txt", "problem.manifest", "unit.cu", "log.txt", "error.txt", "launch.txt"};
 
 void capsule_set_up(struct capsule_bench *bench)
 {

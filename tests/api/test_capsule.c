@@ -287,28 +287,18 @@ Test(capsule, error_in_a_snippet_leaves_none)
     api_fixture_close(&bench.fixture);
 }
 
-Test(capsule, success_makes_no_folder_and_allocates_as_without)
+Test(capsule, success_makes_no_folder)
 {
-    long counts[3]; /* the first one warms up */
-    for (int i = 0; i < 3; i++) {
-        struct api_fixture fixture;
-        jit_gemm_context_options options = api_fixture_options(&fixture);
-        char capsules[96];
-        snprintf(capsules, sizeof(capsules), "%s/capsules", fixture.folder);
-        options.capsule_dir = i == 2 ? capsules : NULL;
-        api_fixture_open_with(&fixture, &options, 0);
-        const jit_gemm_problem problem = api_problem("512x512x512 bf16");
-        jit_gemm *gemm = NULL;
-        const long before = jg_alloc_count();
+    struct capsule_bench bench;
+    capsule_set_up(&bench);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    jit_gemm *gemm = NULL;
 
-        cr_assert_eq(jit_gemm_create(fixture.context, &problem, &gemm), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_create(bench.fixture.context, &problem, &gemm), JIT_GEMM_OK);
 
-        counts[i] = jg_alloc_count() - before;
-        cr_expect_eq(access(capsules, F_OK), -1);
-        jit_gemm_destroy(&gemm);
-        api_fixture_close(&fixture);
-    }
-    cr_expect_eq(counts[1], counts[2], "%ld and %ld", counts[1], counts[2]);
+    cr_expect_eq(access(bench.capsules, F_OK), -1);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&bench.fixture);
 }
 
 Test(capsule, relative_folder_is_refused_by_option_and_by_variable)

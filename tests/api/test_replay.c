@@ -105,7 +105,7 @@ Test(replay, hostile_record_is_refused_by_its_field)
         const char *from, *to, *words;
         jit_gemm_status status;
     } rows[] = {
-        {"capsule 1", "capsule 2", "reads format 1", JIT_GEMM_ERR_VERSION},
+        {"capsule 2", "capsule 1", "reads format 2", JIT_GEMM_ERR_VERSION},
         {"jit_gemm capsule", "jit_gemm castle ", "line 1", JIT_GEMM_ERR_ARGUMENT},
         {"arch sm_90a", "arch sm_10x", "'sm_10x'", JIT_GEMM_ERR_UNSUPPORTED},
         {"kind cubin", "kind cubix", "capsule.txt: kind", JIT_GEMM_ERR_ARGUMENT},
@@ -115,7 +115,7 @@ Test(replay, hostile_record_is_refused_by_its_field)
         {"unit.cu ", "unit.cu -", "line 16", JIT_GEMM_ERR_ARGUMENT},
         {"unit.cu ", "unit.cu 99999999999999999999", "line 16", JIT_GEMM_ERR_ARGUMENT},
         {"unit.cu ", "unit.cx ", "line 16", JIT_GEMM_ERR_ARGUMENT},
-        {"end\n", "end\nmore\n", "line 19", JIT_GEMM_ERR_ARGUMENT},
+        {"end\n", "end\nmore\n", "line 20", JIT_GEMM_ERR_ARGUMENT},
         {"driver ", "river ", "line 7", JIT_GEMM_ERR_ARGUMENT},
     };
     struct capsule_bench bench;

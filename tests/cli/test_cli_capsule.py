@@ -57,6 +57,8 @@ def test_a_compile_that_breaks_leaves_a_capsule_that_replays():
         expect_exit(replayed, 0)
         expect("error: NVRTC: nvrtcCompileProgram failed: FAKE_ERROR (<path>)" in
                replayed.stderr, "the error", replayed)
+        replayed = tool("replay", found[0], "--nvrtc", BROKEN, "--device", "emulator", "--arch", "sm_90a")
+        expect_exit(replayed, 0)
 
 
 def test_the_variable_names_the_folder_and_the_option_wins():
@@ -146,6 +148,7 @@ def test_words_of_replay_are_checked():
                 (["a", "b"], 2, "name the folder of one capsule"),
                 ([folder.path / "empty"], 2, "capsule.txt: is not there"),
                 ([folder.path / "none"], 1, "cannot be opened"),
+                (["--device", "x", "y"], 2, "there is no device `x`"),
                 (["--capsule", "x", "y"], 2, "--capsule")):
             done = tool("replay", *words, "--nvrtc", BROKEN)
             expect_exit(done, code)
@@ -159,10 +162,10 @@ def test_another_format_is_refused():
     with Folder() as folder:
         _, found = leave(folder, "--capsule", folder.path / "capsules")
         record = found[0] / "capsule.txt"
-        record.write_text(record.read_text().replace("capsule 1", "capsule 2"))
+        record.write_text(record.read_text().replace("capsule 2", "capsule 1"))
         done = tool("replay", found[0], "--nvrtc", BROKEN)
         expect_exit(done, 2)
-        expect("reads format 1" in done.stderr, "words", done)
+        expect("reads format 2" in done.stderr, "words", done)
 
 
 def test_doctor_and_env_tell_of_the_folder():
