@@ -14,12 +14,12 @@
 enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
 
 static const struct cli_help prewarm_help = {
-    "prewarm MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
+    "prewarm MANIFEST [--arch ARCH[,ARCH...]] [--device gpu|emulator] [OPTION...]",
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
     "kept. Needs no GPU. Ctrl-C ends it, with the compiles under way; run it again to go on.\n"
-    "The manifest is what jit_gemm_context_write_manifest writes; - is standard input. A\n"
-    "dynamic size may be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`:\n"
-    "the kernels that `jit-gemm plan --sweep` names for it are built. With --bundle all its\n"
+    "The manifest is what jit_gemm_context_write_manifest writes, or written by hand\n"
+    "(docs/manifest.md); - is standard input. Its `arch` lines stand for --arch. A dynamic size may\n"
+    "be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`: the kernels that `jit-gemm plan --sweep` names for it are built. With --bundle all its\n"
     "kernels are also written to one file, which any number of machines read as a\n"
     "--cache-root.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
@@ -29,7 +29,7 @@ static const struct cli_help prewarm_help = {
 };
 
 static const struct cli_help verify_help = {
-    "verify-manifest MANIFEST --arch ARCH[,ARCH...] [--device gpu|emulator] [OPTION...]",
+    "verify-manifest MANIFEST [--arch ARCH[,ARCH...]] [--device gpu|emulator] [OPTION...]",
     "Says whether every kernel of a manifest is in the disk cache or a root: then a program that asks\n"
     "for nothing else compiles nothing. Names each one that is missing; exit code 1 if there\n"
     "is one. Compiles nothing, and needs neither GPU nor compiler. Where the compiler is\n"
@@ -69,6 +69,31 @@ static int show_progress(void *user, size_t done, size_t total, const char *prob
         fflush(stderr);
     }
     return 0;
+}
+
+/* The first architecture that a line of the manifest names, copied; NULL if none does. Only
+ * so that no device need be opened: the library reads the line itself. */
+static char *find_manifest_arch(const char *manifest)
+{
+    static const char word[] = "arch ";
+
+    for (const char *line = manifest; *line != '\0';) {
+        const char *at = line + strspn(line, " \t");
+        const char *name = at + sizeof(word) - 1;
+
+        if (strncmp(at, word, sizeof(word) - 1) == 0) {
+            name += strspn(name, " ");
+            const size_t length = strcspn(name, " \t\r\n");
+            char *copy = cli_alloc(length + 1);
+
+            memcpy(copy, name, length);
+            copy[length] = '\0';
+            return copy;
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return NULL;
 }
 
 /* Splits in place. */
@@ -192,6 +217,10 @@ int cli_run_manifest(const struct cli_manifest_job *job,
         options->arch = archs[0];
     }
     manifest = cli_read_file(job->path, &size);
+    if (manifest != NULL && options->arch == NULL) {
+        arch_list = find_manifest_arch(manifest);
+        options->arch = arch_list;
+    }
     code = manifest != NULL
                ? cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context)
                : CLI_FAILED;

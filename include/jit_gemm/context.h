@@ -120,7 +120,8 @@ typedef int32_t (*jit_gemm_progress_fn)(void *user, size_t done, size_t total,
 typedef struct jit_gemm_prewarm_options {
     size_t struct_size; /**< sizeof(jit_gemm_prewarm_options), set by the caller. */
     const char *const
-        *archs;        /**< Architectures to build for; NULL means the context's own. */
+        *archs;        /**< Architectures to build for; NULL means those of the manifest's
+                              `arch` lines, or without any the context's own. */
     size_t arch_count; /**< Entries of `archs`. */
     uint32_t jobs;     /**< Builds at a time; 0 means by processors and memory. */
     jit_gemm_progress_fn progress; /**< Called after each build; may be NULL. */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lines.h"
+#include "plan/named_epilogue.h"
 #include "plan/operand_text.h"
 #include "plan/text.h"
 
@@ -97,8 +98,13 @@ struct epilogue_draft {
 static jit_gemm_status fail_at_line(const struct jg_lines *reader, jit_gemm_status status,
                                     const char *hint, const char *text)
 {
-    char where[48];
-    snprintf(where, sizeof(where), "manifest line %zu", reader->line);
+    char where[JIT_GEMM_NAME_SIZE + 64];
+    if (reader->block != NULL) {
+        snprintf(where, sizeof(where), "manifest line %zu, epilogue '%s'", reader->line,
+                 reader->block);
+    } else {
+        snprintf(where, sizeof(where), "manifest line %zu", reader->line);
+    }
     return jg_fail(status, where, hint, "%s", text);
 }
 
@@ -280,15 +286,56 @@ static jit_gemm_status read_code(struct jg_lines *reader, const char *rest, size
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_draft_lines(struct jg_lines *reader,
-                                        struct epilogue_draft *draft)
+/* Does the line say where a text of the user's stands? A file's name may have a '#'. */
+static bool has_file_name(const struct jg_lines *reader)
+{
+    const char *rest = NULL;
+    size_t size = 0;
+    return jg_line_take_keyword(reader, "source", &rest, &size) ||
+           jg_line_take_keyword(reader, "code", &rest, &size);
+}
+
+/* The next line of the format, without blanks around it and comments; false at the end. */
+static bool next_item(struct jg_lines *reader)
 {
     while (jg_lines_next(reader)) {
-        const char *rest = NULL;
-        size_t size = 0;
+        jg_line_trim(reader);
         if (jg_line_is_skipped(reader)) {
             continue;
         }
+        if (!has_file_name(reader)) {
+            jg_line_cut_comment(reader);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The item does not begin with one of these words. */
+static jit_gemm_status fail_unknown_item(const struct jg_lines *reader, const char *what,
+                                         const char *const *words, size_t count)
+{
+    const char *space = memchr(reader->start, ' ', reader->length);
+    const size_t size = space != NULL ? (size_t)(space - reader->start) : reader->length;
+    struct jg_nearest nearest = jg_nearest_begin(reader->start, size);
+    struct jg_key_list list = {"begin the line with"};
+    for (size_t i = 0; i < count; i++) {
+        jg_key_list_add(&list, words[i]);
+        jg_nearest_try(&nearest, words[i], strlen(words[i]));
+    }
+    jg_key_list_ask(&list, &nearest);
+    char text[160];
+    snprintf(text, sizeof(text), "%s %s", jg_quote(reader->start, size).text, what);
+    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, list.text, text);
+}
+
+static jit_gemm_status read_draft_lines(struct jg_lines *reader,
+                                        struct epilogue_draft *draft)
+{
+    static const char *const words[] = {"operand", "snippet", "source", "code"};
+    while (next_item(reader)) {
+        const char *rest = NULL;
+        size_t size = 0;
         if (jg_line_take_keyword(reader, "operand", &rest, &size)) {
             JG_TRY(read_operand(reader, rest, size, draft));
         } else if (jg_line_take_keyword(reader, "source", &rest, &size)) {
@@ -298,10 +345,8 @@ static jit_gemm_status read_draft_lines(struct jg_lines *reader,
         } else if (jg_line_take_keyword(reader, "code", &rest, &size)) {
             return read_code(reader, rest, size, draft);
         } else {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "an epilogue has operand lines, a snippet, source or code "
-                                "line, and end",
-                                "neither an operand nor a snippet nor source nor code");
+            return fail_unknown_item(reader, "begins no line of an epilogue", words,
+                                     sizeof(words) / sizeof(words[0]));
         }
     }
     return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: snippet, its lines, end",
@@ -374,7 +419,10 @@ static jit_gemm_status read_draft(struct jg_lines *reader, const char *rest, siz
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: epilogue NAME",
                             "the epilogue's name is missing or too long");
     }
-    return read_draft_lines(reader, draft);
+    reader->block = draft->name;
+    const jit_gemm_status status = read_draft_lines(reader, draft);
+    reader->block = NULL;
+    return status;
 }
 
 static jit_gemm_status register_draft(struct jg_lines *reader, const char *rest,
@@ -382,7 +430,7 @@ static jit_gemm_status register_draft(struct jg_lines *reader, const char *rest,
                                       struct epilogue_draft *draft,
                                       struct jg_manifest *manifest)
 {
-    const struct jg_lines at_start = {.line = reader->line};
+    const struct jg_lines at_start = {.line = reader->line, .block = draft->name};
     JG_TRY(read_draft(reader, rest, size, draft));
     JG_TRY(note_snippet(manifest, draft));
     const jit_gemm_status status = forward_at_line(
@@ -426,6 +474,34 @@ static jit_gemm_status append_problem(struct jg_manifest *manifest,
     return JIT_GEMM_OK;
 }
 
+/* The epilogue that a problem names: one that stands before it, or the library's own. */
+static jit_gemm_status check_epilogue(const struct jg_manifest *manifest, const char *name)
+{
+    const struct jg_epilogue *epilogue = NULL;
+    struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
+    bool is_known = name[0] == '\0' || jg_named_epilogue_find(name) != NULL;
+    for (size_t i = 0;
+         !is_known && (epilogue = jg_registry_at(manifest->epilogues, i)) != NULL; i++) {
+        is_known = strcmp(epilogue->name, name) == 0;
+        jg_nearest_try(&nearest, epilogue->name, strlen(epilogue->name));
+    }
+    if (is_known) {
+        return JIT_GEMM_OK;
+    }
+    char meant[JIT_GEMM_NAME_SIZE + 32] = "";
+    if (nearest.best != NULL) {
+        snprintf(meant, sizeof(meant), "did you mean %.*s? ", (int)nearest.best_size,
+                 nearest.best);
+    }
+    char hint[sizeof(meant) + 96];
+    snprintf(hint, sizeof(hint),
+             "%swrite its block before the problem, or take one that `jit-gemm epilogue "
+             "list` names",
+             meant);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue", hint,
+                   "no epilogue '%s' stands before it", name);
+}
+
 /* Takes a range out of the text. */
 static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
 {
@@ -434,6 +510,7 @@ static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
     struct jg_problem canonical;
     JG_TRY(jg_range_take(text, &range, &item.has_range));
     JG_TRY(jg_problem_parse(text, &item.problem));
+    JG_TRY(check_epilogue(manifest, item.problem.epilogue));
     JG_TRY(jg_problem_normalize(&item.problem, jg_registry_find, manifest->epilogues,
                                 &canonical));
     if (item.has_range) {
@@ -504,7 +581,8 @@ static jit_gemm_status read_first_line(struct jg_lines *reader)
         memcmp(reader->start, prefix, prefix_size) != 0) {
         reader->line = 1;
         return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                            "pass the text that jit_gemm_context_write_manifest wrote",
+                            "put the line 'jit_gemm manifest 1' first, before comments; "
+                            "jit_gemm_context_write_manifest does",
                             "this is no manifest: it does not begin with "
                             "'jit_gemm manifest 1'");
     }
@@ -517,26 +595,72 @@ static jit_gemm_status read_first_line(struct jg_lines *reader)
     return JIT_GEMM_OK;
 }
 
+/* One architecture of a line of them. */
+static jit_gemm_status read_arch(const struct jg_lines *reader, const char *name,
+                                 size_t size, struct jg_manifest *manifest)
+{
+    struct jg_nearest nearest = jg_nearest_begin(name, size);
+    struct jg_key_list list = {"architectures:"};
+    const struct jg_arch *found = NULL;
+    const struct jg_arch *arch = NULL;
+    for (int i = 0; (arch = jg_arch_at(i)) != NULL; i++) {
+        jg_key_list_add(&list, arch->name);
+        jg_nearest_try(&nearest, arch->name, strlen(arch->name));
+        found = jg_word_is(name, size, arch->name) ? arch : found;
+    }
+    if (found == NULL) {
+        char text[96];
+        snprintf(text, sizeof(text), "this version has no kernels for %s",
+                 jg_quote(name, size).text);
+        jg_key_list_ask(&list, &nearest);
+        return fail_at_line(reader, JIT_GEMM_ERR_UNSUPPORTED, list.text, text);
+    }
+    for (size_t i = 0; i < manifest->arch_count; i++) {
+        if (manifest->archs[i] == found) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name each once",
+                                "an architecture is named twice");
+        }
+    }
+    if (manifest->arch_count == JG_MANIFEST_MOST_ARCHS) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
+                            "a manifest has at most 16 architectures");
+    }
+    manifest->archs[manifest->arch_count++] = found;
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status read_archs(const struct jg_lines *reader, const char *rest,
+                                  size_t size, struct jg_manifest *manifest)
+{
+    while (size > 0) {
+        const char *name = NULL;
+        const size_t length = jg_line_take_piece(&rest, &size, &name);
+        if (length > 0) {
+            JG_TRY(read_arch(reader, name, length, manifest));
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
                                   struct jg_manifest *manifest)
 {
+    static const char *const words[] = {"epilogue", "problem", "pack", "arch"};
     JG_TRY(read_first_line(reader));
-    while (jg_lines_next(reader)) {
+    while (next_item(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (jg_line_is_skipped(reader)) {
-            continue;
-        }
         if (jg_line_take_keyword(reader, "epilogue", &rest, &size)) {
             JG_TRY(read_epilogue(reader, rest, size, log, manifest));
         } else if (jg_line_take_keyword(reader, "problem", &rest, &size)) {
             JG_TRY(read_problem(reader, rest, size, manifest));
         } else if (jg_line_take_keyword(reader, "pack", &rest, &size)) {
             JG_TRY(read_pack(reader, rest, size, manifest));
+        } else if (jg_line_take_keyword(reader, "arch", &rest, &size)) {
+            JG_TRY(read_archs(reader, rest, size, manifest));
         } else {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "begin the line with epilogue, problem, pack or #",
-                                "unknown kind of line");
+            return fail_unknown_item(reader, "begins no line of a manifest", words,
+                                     sizeof(words) / sizeof(words[0]));
         }
     }
     return JIT_GEMM_OK;

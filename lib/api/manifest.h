@@ -13,11 +13,13 @@
  *     snippet
  *     <lines of it, none of them "end">
  *     end
+ *     arch NAME... that it is meant for
  *     problem TEXT, in which a dynamic size may be a range: m=1..8192 loss=5%
  *     pack bytes=BYTES from=LAYOUT to=LAYOUT
  *
- * Empty lines and lines that begin with '#' are skipped between the items, and among the
- * operands. An epilogue stands before the problems that use it. docs/manifest.md is for who
+ * Empty lines and comments, from a '#' at the line's beginning or behind a blank, are
+ * skipped between the items, and among the operands; so are blanks around an item. An
+ * epilogue stands before the problems that use it. docs/manifest.md is for who
  * writes one by hand.
  */
 #ifndef JG_API_MANIFEST_H
@@ -25,6 +27,7 @@
 
 #include "api/record.h"
 #include "api/registry.h"
+#include "plan/arch.h"
 #include "plan/pack.h"
 #include "plan/range.h"
 
@@ -42,6 +45,8 @@ struct jg_manifest_problem {
     struct jg_range range;
 };
 
+enum { JG_MANIFEST_MOST_ARCHS = 16 };
+
 struct jg_manifest {
     struct jg_registry *epilogues;
     struct jg_manifest_snippet *snippets;
@@ -50,6 +55,9 @@ struct jg_manifest {
     size_t problem_count, problem_capacity;
     struct jg_pack *packs;
     size_t pack_count, pack_capacity;
+    const struct jg_arch
+        *archs[JG_MANIFEST_MOST_ARCHS]; /* of its lines `arch`, each once */
+    size_t arch_count;
 };
 
 /* Appends the text of a manifest: the lines of `record` and the epilogues they use. */

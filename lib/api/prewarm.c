@@ -267,13 +267,18 @@ static jit_gemm_status find_archs(struct prewarm *prewarm,
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.archs",
                        "give an array of options.arch_count names", "is NULL");
     }
+    const struct jg_manifest *manifest = prewarm->manifest;
     const size_t given = options->archs != NULL ? options->arch_count : 0;
-    prewarm->arch_count = given > 0 ? given : 1;
+    const size_t own = given > 0 ? 0 : manifest->arch_count;
+    prewarm->arch_count = (size_t)jg_max((int64_t)(given + own), 1);
     prewarm->archs = jg_alloc_array(prewarm->arch_count, sizeof(const struct jg_arch *));
     if (prewarm->archs == NULL) {
         return jg_fail_memory();
     }
     prewarm->archs[0] = prewarm->context->arch;
+    for (size_t i = 0; i < own; i++) {
+        prewarm->archs[i] = manifest->archs[i];
+    }
     for (size_t i = 0; i < given; i++) {
         const char *name = options->archs[i] != NULL ? options->archs[i] : "";
         prewarm->archs[i] = jg_arch_find(name);

@@ -21,6 +21,33 @@ bool jg_lines_next(struct jg_lines *lines)
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+void jg_line_trim(struct jg_lines *lines)
+{
+    while (lines->length > 0 && is_blank(lines->start[0])) {
+        lines->start++;
+        lines->length--;
+    }
+    while (lines->length > 0 && is_blank(lines->start[lines->length - 1])) {
+        lines->length--;
+    }
+}
+
+void jg_line_cut_comment(struct jg_lines *lines)
+{
+    for (size_t i = 1; i < lines->length; i++) {
+        if (lines->start[i] == '#' && is_blank(lines->start[i - 1])) {
+            lines->length = i;
+            jg_line_trim(lines);
+            return;
+        }
+    }
+}
+
 bool jg_line_is(const struct jg_lines *lines, const char *text)
 {
     const size_t size = strlen(text);

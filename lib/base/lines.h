@@ -13,10 +13,15 @@ struct jg_lines {
     size_t line;       /* number of the line that was read last, from 1 */
     const char *start; /* of that line, */
     size_t length;     /* without its end: LF, or CR LF */
+    const char *block; /* for messages: the name of what the line is in; or NULL */
 };
 
 /* The next line; false at the end of the text. */
 bool jg_lines_next(struct jg_lines *lines);
+/* Takes blanks and tabs away from both ends of the line. */
+void jg_line_trim(struct jg_lines *lines);
+/* Takes a comment away, which is '#' behind a blank, and the blanks before it. */
+void jg_line_cut_comment(struct jg_lines *lines);
 /* Is the line exactly this text? */
 bool jg_line_is(const struct jg_lines *lines, const char *text);
 /* Empty, or a comment: does it begin with '#'? */

@@ -62,21 +62,6 @@ static void copy_quoted(const char *message, char word[WORD_MAX])
     }
 }
 
-struct nearest {
-    const char *name;
-    size_t size;
-    size_t edits;
-};
-
-static void try_nearest(const char *word, const char *name, size_t size,
-                        struct nearest *best)
-{
-    const size_t edits = jg_count_edits(word, strlen(word), name, size);
-    if (edits < best->edits) {
-        *best = (struct nearest){name, size, edits};
-    }
-}
-
 static const struct jg_operand *find_operand(const struct jg_epilogue *epilogue,
                                              const char *word)
 {
@@ -253,26 +238,24 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
         jg_str_puts(out, known);
         return;
     }
-    /* A single letter is near to everything. */
-    const size_t length = strlen(word);
-    struct nearest best = {NULL, 0, length < 2 ? 1 : (length <= 3 ? 2 : 3)};
+    struct jg_nearest nearest = jg_nearest_begin(word, strlen(word));
     for (int i = 0; i < SCOPE_COUNT && !is_call; i++) {
-        try_nearest(word, scope_names[i], strlen(scope_names[i]), &best);
+        jg_nearest_try(&nearest, scope_names[i], strlen(scope_names[i]));
     }
     for (uint32_t i = 0; i < epilogue->operand_count && !is_call; i++) {
         const char *name = epilogue->operands[i].name;
         if (epilogue->operands[i].kind != JIT_GEMM_OPERAND_PAIR_VECTOR) {
-            try_nearest(word, name, strlen(name), &best);
+            jg_nearest_try(&nearest, name, strlen(name));
         }
     }
     for (int i = 0; i < CONSTANT_COUNT && !is_call; i++) {
-        try_nearest(word, constant_names[i], strlen(constant_names[i]), &best);
+        jg_nearest_try(&nearest, constant_names[i], strlen(constant_names[i]));
     }
     for (int i = 0; i < FUNCTION_COUNT && is_call; i++) {
-        try_nearest(word, function_calls[i], strcspn(function_calls[i], "("), &best);
+        jg_nearest_try(&nearest, function_calls[i], strcspn(function_calls[i], "("));
     }
-    if (best.name != NULL && best.edits < length) {
-        jg_str_printf(out, "did you mean %.*s? ", (int)best.size, best.name);
+    if (nearest.best != NULL) {
+        jg_str_printf(out, "did you mean %.*s? ", (int)nearest.best_size, nearest.best);
     }
     if (is_call) {
         list_functions(out);

@@ -240,12 +240,15 @@ static bool read_key(const struct config_key *key, const struct jg_word *word,
     return true;
 }
 
-static struct jg_key_list list_keys(void)
+static struct jg_key_list list_keys(const struct jg_word *word)
 {
     struct jg_key_list list = {"keys:"};
+    struct jg_nearest nearest = jg_nearest_begin(word->key, word->key_size);
     for (int i = 0; i < CONFIG_KEY_COUNT; i++) {
         jg_key_list_add(&list, config_keys[i].key);
+        jg_nearest_try(&nearest, config_keys[i].key, strlen(config_keys[i].key));
     }
+    jg_key_list_ask(&list, &nearest);
     return list;
 }
 
@@ -253,13 +256,13 @@ static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *se
                                         struct jg_config_override *override)
 {
     if (word->value == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys(word).text,
                        "%s at column %zu is not of the form key=value",
                        jg_quote(word->key, word->key_size).text, word->column);
     }
     const struct config_key *key = find_key(word);
     if (key == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys().text,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config", list_keys(word).text,
                        "unknown key %s at column %zu",
                        jg_quote(word->key, word->key_size).text, word->column);
     }

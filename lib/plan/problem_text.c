@@ -430,12 +430,15 @@ static jit_gemm_status mark_scale(struct problem_reader *reader,
     return JIT_GEMM_OK;
 }
 
-static struct jg_key_list list_keys(void)
+static struct jg_key_list list_keys(const struct jg_word *word)
 {
     struct jg_key_list list = {"keys:"};
+    struct jg_nearest nearest = jg_nearest_begin(word->key, word->key_size);
     for (int i = 0; i < KEY_COUNT; i++) {
         jg_key_list_add(&list, keys[i].name);
+        jg_nearest_try(&nearest, keys[i].name, strlen(keys[i].name));
     }
+    jg_key_list_ask(&list, &nearest);
     return list;
 }
 
@@ -466,7 +469,7 @@ static jit_gemm_status read_problem_word(struct problem_reader *reader,
             return read_key(reader, &keys[i], word);
         }
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys(word).text,
                    "unknown key %s at column %zu", jg_quote(word->key, word->key_size).text,
                    word->column);
 }
@@ -530,7 +533,7 @@ static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
     if (index == 1 && is_short) {
         return read_short_type(reader, word);
     }
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys().text,
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem", list_keys(word).text,
                    "%s at column %zu is not of the form key=value",
                    jg_quote(word->key, word->key_size).text, word->column);
 }

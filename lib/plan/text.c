@@ -174,3 +174,32 @@ size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t
     }
     return last[to_size];
 }
+
+/* A single letter is near to everything. */
+struct jg_nearest jg_nearest_begin(const char *word, size_t size)
+{
+    const size_t too_many = size < 2 ? 1 : (size <= 3 ? 2 : 3);
+    return (struct jg_nearest){.word = word, .size = size, .edits = too_many};
+}
+
+void jg_nearest_try(struct jg_nearest *nearest, const char *name, size_t size)
+{
+    const size_t edits = jg_count_edits(nearest->word, nearest->size, name, size);
+    if (edits > 0 && edits < nearest->edits && edits < nearest->size) {
+        nearest->best = name;
+        nearest->best_size = size;
+        nearest->edits = edits;
+    }
+}
+
+void jg_key_list_ask(struct jg_key_list *list, const struct jg_nearest *nearest)
+{
+    const struct jg_key_list all = *list;
+    char question[72];
+    if (nearest->best != NULL) {
+        snprintf(question, sizeof(question), "did you mean %.*s? ",
+                 nearest->best_size < 50 ? (int)nearest->best_size : 50, nearest->best);
+        snprintf(list->text, sizeof(list->text), "%s%.*s", question,
+                 (int)(sizeof(list->text) - sizeof(question)), all.text);
+    }
+}

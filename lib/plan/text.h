@@ -40,10 +40,24 @@ struct jg_quoted jg_quote(const char *piece, size_t size);
  * letters that differ in case only are equal. SIZE_MAX for words of more than 64 bytes. */
 size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t to_size);
 
+/* Which of the names that are tried was meant by a word that is none of them; `best` is
+ * NULL if none is near. */
+struct jg_nearest {
+    const char *word;
+    size_t size;
+    const char *best;
+    size_t best_size;
+    size_t edits; /* fewer are nearer */
+};
+struct jg_nearest jg_nearest_begin(const char *word, size_t size);
+void jg_nearest_try(struct jg_nearest *nearest, const char *name, size_t size);
+
 /* The keys that a text may have, for a hint: begins as {"keys:"}. */
 struct jg_key_list {
-    char text[320];
+    char text[400];
 };
+/* Puts "did you mean NAME? " before the list, if one is near. */
+void jg_key_list_ask(struct jg_key_list *list, const struct jg_nearest *nearest);
 void jg_key_list_add(struct jg_key_list *list, const char *key);
 
 #endif

@@ -114,6 +114,54 @@ Test(manifest, a_snippet_is_written_by_hand)
     api_fixture_close(&fixture);
 }
 
+Test(manifest, blanks_and_comments_stand_where_a_person_puts_them)
+{
+    static const char text[] = "jit_gemm manifest 1\n"
+                               "\t # of the first layer\n"
+                               "  epilogue e   # adds one\n"
+                               "\toperand s scalar f32  # by value\n"
+                               "    snippet\n"
+                               "d = acc + s; # no comment of a manifest\n"
+                               "end\n"
+                               "  problem 256x256x256 f16 epilogue=e\t# once\n";
+    static const char good[] = "jit_gemm manifest 1\n"
+                               "\t # of the first layer\n"
+                               "  epilogue e   # adds one\n"
+                               "\toperand s scalar f32  # by value\n"
+                               "    snippet\n"
+                               "d = acc + s;\n"
+                               "end\n"
+                               "  problem 256x256x256 f16 epilogue=e\t# once  \n"
+                               " pack bytes=1 from=row to=128x4 # scales\n";
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    (void)prewarm(&fixture, text, NULL, JIT_GEMM_ERR_COMPILE);
+    cr_expect(api_error_has("manifest line 6"), "%s", jit_gemm_last_error());
+    cr_expect_eq(prewarm(&fixture, good, NULL, JIT_GEMM_OK).compiled, 2);
+
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, architectures_of_a_manifest_are_built_for_unless_others_are_named)
+{
+    static const char text[] =
+        "jit_gemm manifest 1\narch sm_100a sm_103a\narch sm_90a # too\n"
+        "problem 256x256x256 f16\n";
+    static const char *const one[] = {"sm_90a"};
+    const jit_gemm_prewarm_options named = {
+        .struct_size = sizeof(named), .archs = one, .arch_count = 1};
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    cr_expect_eq(prewarm(&fixture, text, &named, JIT_GEMM_OK).compiled, 1);
+    const jit_gemm_prewarm_result all = prewarm(&fixture, text, NULL, JIT_GEMM_OK);
+
+    cr_expect_eq(all.total, 3);
+    cr_expect_eq(all.cached, 1);
+    api_fixture_close(&fixture);
+}
+
 /* Sizes that are planned for and share a kernel are tasks of their own, which may come to
  * its key at the same time. */
 Test(manifest, jobs_compile_a_kernel_once)
@@ -384,55 +432,76 @@ Test(manifest, mistakes_are_named_with_their_line)
         {"", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
         {"hello\n", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
         {"jit_gemm manifest 2\n", JIT_GEMM_ERR_VERSION, "manifest line 1: a manifest of"},
-        {"jit_gemm manifest 1\nproblems\n", JIT_GEMM_ERR_ARGUMENT, "line 2: unknown kind"},
+        {"jit_gemm manifest 1\nproblems\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 2: 'problems' begins no line of a manifest; did you mean problem? begin the line with epilogue problem pack arch"},
+        {"jit_gemm manifest 1\nproblem m=7 n=7 k=7 bf16 layuot=nt\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 2: problem: unknown key 'layuot' at column 18; did you mean layout? keys: "},
+        {"jit_gemm manifest 1\nproblem 8x8x8 bf16 config=stage=3\n", JIT_GEMM_ERR_ARGUMENT,
+         "did you mean stages? keys: "},
+        {"jit_gemm manifest 1\nepilogue bias_scale\nsnippet\nd = acc;\nend\n"
+         "problem 8x8x8 bf16 epilogue=bias_scaled\n",
+         JIT_GEMM_ERR_ARGUMENT,
+         "line 6: problem.epilogue: no epilogue 'bias_scaled' stands "
+         "before it; did you mean bias_scale? write its block"},
+        {"jit_gemm manifest 1\nepilogue e\noprand x scalar f32\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3, epilogue 'e': 'oprand' begins no line of an epilogue; did you mean operand? "},
+        {"jit_gemm manifest 1\narch sm_90\n", JIT_GEMM_ERR_UNSUPPORTED,
+         "line 2: this version has no kernels for 'sm_90'; did you mean sm_90a? "
+         "architectures: sm_90a sm_100a"},
+        {"jit_gemm manifest 1\narch sm_90a\narch sm_90a\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3: an architecture is named twice"},
+        {"# first\njit_gemm manifest 1\n", JIT_GEMM_ERR_ARGUMENT,
+         "put the line 'jit_gemm manifest 1' first, before comments"},
         {"jit_gemm manifest 1\n\nproblem m=7 n=\n", JIT_GEMM_ERR_ARGUMENT, "line 3: "},
         {"jit_gemm manifest 1\nproblem 64x64x64 bf16 epilogue=who\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 2: problem.epilogue: no epilogue is registered as 'who'"},
+         "line 2: problem.epilogue: no epilogue 'who' stands before it; write its block"},
         {"jit_gemm manifest 1\nepilogue e\noperand x square f32\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: operand: there is no kind 'square', in 'x square f32'; kinds: scalar"},
+         "line 3, epilogue 'e': operand: there is no kind 'square', in 'x square f32'; kinds: scalar"},
         {"jit_gemm manifest 1\nepilogue e\noperand x matrix f99\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: operand: operands have no type 'f99', in 'x matrix f99'; types: bf16"},
+         "line 3, epilogue 'e': operand: operands have no type 'f99', in 'x matrix f99'; types: bf16"},
         {"jit_gemm manifest 1\nepilogue e\noperand x matrix f32 in\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 3: operand: there is no role 'in'"},
+         JIT_GEMM_ERR_ARGUMENT, "line 3, epilogue 'e': operand: there is no role 'in'"},
         {"jit_gemm manifest 1\nepilogue e\n", JIT_GEMM_ERR_ARGUMENT,
          "the manifest ends inside an epilogue"},
         {"jit_gemm manifest 1\nepilogue e\nsource 99 1 e\nd = acc;\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 3: the source does not end"},
+         JIT_GEMM_ERR_ARGUMENT, "line 3, epilogue 'e': the source does not end"},
         {"jit_gemm manifest 1\nepilogue e\nsource x 1 e\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the number of bytes"},
+         "line 3, epilogue 'e': the number of bytes"},
         {"jit_gemm manifest 1\nepilogue e\nsource 8 1 e\nd = acc;\nno\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 5: the epilogue does not end"},
+         JIT_GEMM_ERR_ARGUMENT, "line 5, epilogue 'e': the epilogue does not end"},
         {"jit_gemm manifest 1\nepilogue e\nsnippet\nd = acc;\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 4: the manifest ends inside a snippet"},
+         "line 4, epilogue 'e': the manifest ends inside a snippet"},
         {"jit_gemm manifest 1\nepilogue e\nsnippet\nend\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 4: the snippet is empty"},
+         "line 4, epilogue 'e': the snippet is empty"},
         {"jit_gemm manifest 1\nepilogue e\nsnippet\n\nend\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 5: the snippet is empty"},
+         "line 5, epilogue 'e': the snippet is empty"},
         {"jit_gemm manifest 1\nepilogue e\nsnippet now\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: neither an operand nor a snippet"},
+         "line 3, epilogue 'e': 'snippet' begins no line"},
         {"jit_gemm manifest 1\nepilogue e\n# s\nsnippet\nd = acc;\nreturn;\nend\n",
          JIT_GEMM_ERR_COMPILE,
          "2:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 6)"},
         {"jit_gemm manifest 1\nepilogue 9\nsource 8 1 e\nd = acc;\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.name"},
+         JIT_GEMM_ERR_ARGUMENT, "line 2, epilogue '9': epilogue.name"},
         {"jit_gemm manifest 1\nepilogue e\ncode sass 4 f f.ptx\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the kind of code"},
+         "line 3, epilogue 'e': the kind of code"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 0 f f.ptx\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the number of bytes"},
+         "line 3, epilogue 'e': the number of bytes"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 1048577 f f.ptx\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 3: the number of bytes"},
+         JIT_GEMM_ERR_ARGUMENT, "line 3, epilogue 'e': the number of bytes"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3: the symbol or the source name"},
+         "line 3, epilogue 'e': the symbol or the source name"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9v!\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 4: the line is no base64"},
+         JIT_GEMM_ERR_ARGUMENT, "line 4, epilogue 'e': the line is no base64"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9v\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 5: the code has another number of bytes"},
+         JIT_GEMM_ERR_ARGUMENT,
+         "line 5, epilogue 'e': the code has another number of bytes"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 4 f f.ptx\nZm9vYmFy\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 4: the code has more bytes"},
+         JIT_GEMM_ERR_ARGUMENT, "line 4, epilogue 'e': the code has more bytes"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 3 f f.ptx\nZm9v\n",
          JIT_GEMM_ERR_ARGUMENT, "the manifest ends inside an epilogue"},
         {"jit_gemm manifest 1\nepilogue e\ncode ptx 3 f f.ptx\nZm9v\nend\n",
-         JIT_GEMM_ERR_ARGUMENT, "line 2: epilogue.code: it is neither PTX nor LTO-IR"},
+         JIT_GEMM_ERR_ARGUMENT,
+         "line 2, epilogue 'e': epilogue.code: it is neither PTX nor LTO-IR"},
         {"jit_gemm manifest 1\nepilogue e\nsource 10 1 e\nreturn 0;;\nend\n",
          JIT_GEMM_ERR_COMPILE,
          "1:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 4); "},

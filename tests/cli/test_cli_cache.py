@@ -153,6 +153,21 @@ def test_verify_manifest_names_what_is_missing_and_compiles_nothing():
         expect(done.stdout == f"verify-manifest: total={kernels} cached={kernels} failed=0\n", "all", done)
 
 
+def test_a_manifest_names_its_architectures():
+    need_compiler()
+    with Folder() as folder:
+        manifest = folder.path / "two.manifest"
+        manifest.write_text("jit_gemm manifest 1\n  arch sm_100a sm_90a # both\nproblem 128x128x64 bf16\n")
+        done = tool("prewarm", manifest, cache=folder.cache)
+        expect(done.returncode == 0 and "total=2 cached=0 compiled=2 " in done.stdout, "both", done)
+        for words, total in (([], 2), (["--arch", "sm_100a"], 1)):
+            done = tool("verify-manifest", manifest, *words, cache=folder.cache)
+            expect(done.stdout == f"verify-manifest: total={total} cached={total} failed=0\n", "there", done)
+        manifest.write_text("jit_gemm manifest 1\narch sm_9\n")
+        done = tool("prewarm", manifest, cache=folder.cache)
+        expect(done.returncode == 2 and "no kernels for 'sm_9'" in done.stderr, "wrong", done)
+
+
 def test_prewarm_reports_a_bad_manifest():
     with Folder() as folder:
         manifest = folder.path / "bad.manifest"

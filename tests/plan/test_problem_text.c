@@ -118,7 +118,7 @@ Test(problem_text, every_message)
          "'4096x4096x4096 bf16'"},
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3",
-         "problem: unknown key 'mm' at column 9; keys: m n k batch groups group_by "
+         "problem: unknown key 'mm' at column 9; did you mean m? keys: m n k batch groups group_by "
          "group_rest a b c d layout d_layout a_rows d_rows a_scale a_scale_layout b_scale "
          "b_scale_layout d_scale d_scale_layout dynamic workspace input_align output_align "
          "pair invariant accumulate max_registers local_memory epilogue config"},
