@@ -499,6 +499,9 @@ static jit_gemm_status convert_statement(struct converter *converter)
         return convert_store(converter, first, converter->count);
     }
     if (jg_ptx_is(opcode, "ret") || jg_ptx_is(opcode, "ret.uni")) {
+        if (first + 1 < converter->count) {
+            return fail_form(&converter->tokens[first + 1]);
+        }
         jg_str_puts(converter->out, "bra jg_end;\n");
         return JIT_GEMM_OK;
     }
@@ -531,6 +534,22 @@ static jit_gemm_status convert_from(struct converter *converter, struct jg_ptx_t
     return converter->count > 0 ? convert_statement(converter) : JIT_GEMM_OK;
 }
 
+/* The rest of a line that says where its code comes from is left out: a brace or a
+ * statement that went with it would be missed. */
+static jit_gemm_status skip_directive(struct jg_ptx_lexer *lexer, uint32_t line)
+{
+    for (;;) {
+        const struct jg_ptx_token token = jg_ptx_peek(lexer);
+        if (is_end(&token) || token.line != line) {
+            return JIT_GEMM_OK;
+        }
+        if (jg_ptx_is(&token, "{") || jg_ptx_is(&token, "}") || jg_ptx_is(&token, ";")) {
+            return fail_form(&token);
+        }
+        (void)jg_ptx_next(lexer);
+    }
+}
+
 static jit_gemm_status convert_body(struct converter *converter)
 {
     for (;;) {
@@ -546,7 +565,7 @@ static jit_gemm_status convert_body(struct converter *converter)
             jg_str_add(converter->out, token.text, 1);
             jg_str_puts(converter->out, "\n");
         } else if (jg_ptx_is(&token, ".loc") || jg_ptx_is(&token, ".file")) {
-            jg_ptx_skip_line(&converter->lexer, token.line);
+            JG_TRY(skip_directive(&converter->lexer, token.line));
         } else {
             JG_TRY(convert_from(converter, token));
         }

@@ -143,12 +143,3 @@ bool jg_ptx_skip_braces(struct jg_ptx_lexer *lexer)
     }
     return true;
 }
-
-void jg_ptx_skip_line(struct jg_ptx_lexer *lexer, uint32_t line)
-{
-    struct jg_ptx_token token = jg_ptx_peek(lexer);
-    while (token.kind != JG_PTX_END && token.kind != JG_PTX_BAD && token.line == line) {
-        (void)jg_ptx_next(lexer);
-        token = jg_ptx_peek(lexer);
-    }
-}

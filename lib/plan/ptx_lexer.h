@@ -37,7 +37,5 @@ bool jg_ptx_is(const struct jg_ptx_token *token, const char *text);
 bool jg_ptx_is_name(const struct jg_ptx_token *token);
 /* Takes tokens up to the brace that closes the one just taken; false at the text's end. */
 bool jg_ptx_skip_braces(struct jg_ptx_lexer *lexer);
-/* Takes the tokens that are left on this line. */
-void jg_ptx_skip_line(struct jg_ptx_lexer *lexer, uint32_t line);
 
 #endif

@@ -241,6 +241,28 @@ Test(compiled, code_that_is_neither_says_what_it_seems_to_be)
     }
 }
 
+/* What is left out of a body must not take a brace or a statement with it: the rest would
+ * end the block that it is pasted into. */
+Test(compiled, braces_and_statements_do_not_go_with_what_is_left_out)
+{
+    static const char *const bodies[] = {
+        "{\n.loc 1 3 5 }\n" STORE,
+        ".loc 1 3 5 {\n}\n" STORE,
+        ".loc 1 3 5; add.f32 %f1, %f1, %f1;\n" STORE,
+        "ret {;\n}\n" STORE,
+        "{\nret };\n" STORE,
+        "ret.uni 1;\n" STORE,
+    };
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        struct jg_str code = {0};
+        jg_str_printf(&code, "%s%s\n}\n",
+                      HEAD ".visible .func " RESULT " f(" PLAIN BIAS ")\n{\n", bodies[i]);
+        expect_code_refused(jg_str_text(&code), "epilogue.code",
+                            "no PTX can stand like this");
+        jg_str_free(&code);
+    }
+}
+
 Test(compiled, huge_code_is_refused_before_it_is_read)
 {
     char *code = calloc(1, JIT_GEMM_MAX_CODE_BYTES + 2);
