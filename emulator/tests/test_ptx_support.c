@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "ptx_sound.h"
+
 #define REGISTERS ".reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>;"
 
 static struct emu_text message, shown;
@@ -176,56 +178,8 @@ const struct ptx_variable *find_variable(const struct ptx_module *module, const 
     return NULL;
 }
 
-/* ----------------------------------------------------------------------------- sound */
-
-static void check_operand(const struct ptx_module *module,
-                          const struct ptx_function *function,
-                          const struct ptx_operand *operand)
-{
-    const bool in_range =
-        (operand->kind != PTX_REGISTER || operand->index < function->register_count) &&
-        (operand->kind != PTX_VARIABLE || operand->index < module->variable_count) &&
-        (operand->kind != PTX_FUNCTION || operand->index < module->function_count) &&
-        (operand->kind != PTX_LABEL || operand->index <= function->insn_count);
-    const bool has_text = (operand->kind != PTX_SPECIAL && operand->kind != PTX_LABEL) ||
-                          (operand->text != NULL && strlen(operand->text) > 0);
-    cr_assert(in_range && has_text);
-    for (unsigned i = 0; i < operand->count; i++) {
-        check_operand(module, function, &operand->elements[i]);
-    }
-}
-
-static void check_function(const struct ptx_module *module,
-                           const struct ptx_function *function)
-{
-    for (unsigned i = 0; i < function->param_count; i++) {
-        const struct ptx_variable *param = &module->variables[function->params[i]];
-        cr_assert(param->offset + param->bytes <= function->param_bytes);
-    }
-    for (uint32_t i = 0; i < function->insn_count; i++) {
-        const struct ptx_insn *insn = &function->insns[i];
-        cr_assert(insn->guard == PTX_NO_GUARD || insn->guard < function->register_count);
-        cr_assert(insn->word_count > 0 && strlen(insn->opcode) > 0);
-        cr_assert_gt(insn->location.ptx_line, 0);
-        for (unsigned k = 0; k < insn->operand_count; k++) {
-            check_operand(module, function, &insn->operands[k]);
-        }
-    }
-}
-
 void expect_sound(const struct ptx_module *module)
 {
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        check_function(module, &module->functions[i]);
-    }
-    for (uint32_t i = 0; i < module->variable_count; i++) {
-        const struct ptx_variable *variable = &module->variables[i];
-        cr_assert(emu_is_power_of_2(variable->alignment));
-        cr_assert(variable->bytes > 0 || variable->is_extern);
-        for (size_t k = 0; k < variable->relocation_count; k++) {
-            const struct ptx_relocation *one = &variable->relocations[k];
-            cr_assert(one->offset + one->bytes <= variable->bytes);
-            cr_assert(one->variable < module->variable_count);
-        }
-    }
+    const char *fault = ptx_find_unsound(module);
+    cr_assert_null(fault, "%s", fault);
 }
