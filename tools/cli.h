@@ -151,7 +151,7 @@ int cli_write_file(const char *path, const void *data, size_t size);
 
 /* Options of every command that opens a context. */
 struct cli_context_options {
-    const char *arch, *nvrtc, *cache_dir, *capsule_dir;
+    const char *arch, *plan_for, *nvrtc, *cache_dir, *capsule_dir;
     const char *recipe; /* NULL: none */
     struct cli_list cache_roots, cache_keys;
     int64_t cache_least_serial;
@@ -160,7 +160,7 @@ struct cli_context_options {
     int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 13
+#define CLI_CONTEXT_OPTION_COUNT 14
 /* Fills the first entries of a table with --cache-key and --cache-least-serial. */
 #define CLI_SIGNER_OPTION_COUNT 2
 void cli_signer_table(struct cli_context_options *options,

@@ -47,6 +47,12 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
                             "architecture, such as sm_100a (`doctor` lists all);\n"
                             "default: JIT_GEMM_ARCH, then the device's",
                             CLI_TEXT, &options->arch};
+    ret_table[count++] = (struct cli_option){
+        "--plan-for", "DEVICE",
+        "choose configs for h100, h200, b200 or b300, or for the words\nthat `doctor` "
+        "prints on a device behind `plan for`;\ndefault: JIT_GEMM_PLAN_FOR, then the "
+        "device here",
+        CLI_TEXT, &options->plan_for};
     if (with_device) {
         ret_table[count++] = (struct cli_option){
             "--driver", "PATH", "CUDA driver library to open", CLI_TEXT, &options->driver};
@@ -303,11 +309,15 @@ static int open_context(const struct cli_context_options *options, bool needs_de
     char folder[PATH_MAX + 8], capsules[PATH_MAX + 8];
     static bool log_errors = true;
     const char *arch = options->arch ? options->arch : getenv("JIT_GEMM_ARCH");
-    bool is_arch_named = arch != NULL && arch[0];
+    const char *plan_for =
+        options->plan_for != NULL ? options->plan_for : getenv("JIT_GEMM_PLAN_FOR");
+    bool is_device_planned = plan_for != NULL && plan_for[0];
+    bool is_arch_named = (arch != NULL && arch[0]) || is_device_planned;
     bool is_device_named = options->device && strcmp(options->device, "auto") != 0;
     jit_gemm_context_options settings = {
         .struct_size = sizeof(settings),
         .arch = options->arch,
+        .plan_for = is_device_planned ? plan_for : "here",
         .no_device = !needs_device && !is_device_named && is_arch_named,
         .driver = options->driver,
         .nvrtc = options->nvrtc,

@@ -43,6 +43,7 @@ static int look_at_device(const struct cli_context_options *options,
     jit_gemm_context_options settings = {
         .struct_size = sizeof(settings),
         .arch = options->arch,
+        .plan_for = options->plan_for,
         .driver = options->driver,
         .nvrtc = options->nvrtc,
         .no_cache = options->no_cache,

@@ -25,6 +25,8 @@ static const struct {
      "who must have signed those: public keys of 64 digits, key:key; then only bundles count"},
     {"JIT_GEMM_CACHE_LEAST_SERIAL", "with keys, the least serial number of such a bundle"},
     {"JIT_GEMM_ARCH", "architecture to plan and build for, such as sm_90a"},
+    {"JIT_GEMM_PLAN_FOR",
+     "device that configs are chosen for: h100, or what `doctor` prints behind `plan for`"},
     {"JIT_GEMM_DRIVER", "path of the CUDA driver library, or `emulator`"},
     {"JIT_GEMM_NVRTC", "path of the compiler library, NVRTC"},
     {"CUDA_HOME",

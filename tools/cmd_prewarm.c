@@ -174,6 +174,27 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
                                                                 : CLI_FAILED;
 }
 
+static bool is_device_named(const struct cli_context_options *options, const char *manifest)
+{
+    const char *variable = getenv("JIT_GEMM_PLAN_FOR");
+
+    return options->plan_for != NULL || (variable != NULL && variable[0]) ||
+           strstr(manifest, "\nplan_for ") != NULL;
+}
+
+/* A choice depends on the device: what is built here, or verified, is of one. */
+static void tell_planned_device(jit_gemm_context *context)
+{
+    char words[512];
+
+    if (jit_gemm_context_planned_device(context, words, sizeof(words), NULL) ==
+        JIT_GEMM_OK) {
+        cli_note("kernels are chosen for %s; --plan-for, or a line `plan_for` of the "
+                 "manifest, names another device",
+                 words);
+    }
+}
+
 int cli_run_manifest(const struct cli_manifest_job *job,
                      struct cli_context_options *options)
 {
@@ -225,6 +246,9 @@ int cli_run_manifest(const struct cli_manifest_job *job,
                ? cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context)
                : CLI_FAILED;
     if (code == CLI_OK) {
+        if (!is_device_named(options, manifest)) {
+            tell_planned_device(context);
+        }
         code = prewarm_manifest(context, manifest, size, &settings, job, options->verbose);
     }
     jit_gemm_context_destroy(&context);

@@ -32,7 +32,7 @@ typedef struct jit_gemm_context_options {
     int32_t device;     /**< Device ordinal for create and run; 0 means the first device
                            that this version has kernels for, of `arch` if that is named.
                            With `exact_device` 0 means device 0. */
-    int32_t no_device;  /**< Not 0: never open the driver; only build and plan. */
+    int32_t no_device;  /**< Not 0: never open a device; only build and plan. */
     const char *driver; /**< Path of the driver library, or `emulator`: the one that belongs
                            to this library and executes PTX on the CPU. NULL means
                            JIT_GEMM_DRIVER, then libcuda.so.1. */
@@ -81,6 +81,17 @@ typedef struct jit_gemm_context_options {
     uint64_t cache_least_serial; /**< A bundle with a lower serial number is not to be
                                     trusted either; needs keys. 0 means
                                     JIT_GEMM_CACHE_LEAST_SERIAL, then 0. */
+    const char *plan_for; /**< The device that configs are chosen for: `h100`, `h200`,
+                             `b200`, `b300`, or the words that jit_gemm_context_describe has
+                             behind `plan for` on that device. A choice depends on the
+                             device, and so does which kernel is looked for: who builds
+                             without the GPU names it, and who wants the same kernels on
+                             several kinds of GPU names one of them on all. It has to run
+                             `arch`; without `arch` that is the one it runs. With
+                             `no_device` `here` is the driver's first device that runs
+                             `arch`, if there is one: the driver is asked, and nothing is
+                             opened. NULL means JIT_GEMM_PLAN_FOR, then the device, or
+                             without one the architecture's: H200, B200, B300. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */

@@ -130,8 +130,9 @@ jit_gemm_status jit_gemm_build(jit_gemm_context *context, const jit_gemm_problem
     if (emit != JIT_GEMM_EMIT_CUBIN) {
         JG_TRY(jg_budget_refuse_ptx(&own.budget));
     }
-    JG_TRY(jg_step_settle(context, context->arch, &own, &settled, NULL));
-    JG_TRY(jg_step_choose(context, context->arch, &settled, &choice, NULL));
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    JG_TRY(jg_step_settle(context, &planned, &own, &settled, NULL));
+    JG_TRY(jg_step_choose(&planned, &settled, &choice, NULL));
     struct jit_gemm_artifact *artifact = jg_alloc(sizeof(*artifact));
     if (artifact == NULL) {
         return jg_fail_memory();

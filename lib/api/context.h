@@ -24,6 +24,7 @@ struct jit_gemm_context {
     pid_t process; /* that made it */
     const struct jg_arch *arch;
     struct jg_device_facts facts; /* that is planned for */
+    bool plans_for;               /* it was named, whatever device there is */
     atomic_int most_cluster_ctas; /* the same field of the facts: a load may lower it */
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* 0: none */

@@ -4,6 +4,7 @@
 #include "api/target.h"
 #include "base/error.h"
 #include "compile/key.h"
+#include "plan/planned_device.h"
 
 static void describe_device(const jit_gemm_context *context, struct jg_str *out)
 {
@@ -31,6 +32,15 @@ static void describe_device(const jit_gemm_context *context, struct jg_str *out)
         jg_str_printf(out, "device: kernels for %s do not run on it\n",
                       context->arch->name);
     }
+}
+
+/* What a machine without this device would be told. */
+static void describe_planned(const jit_gemm_context *context, struct jg_str *out)
+{
+    jg_str_puts(out, "plan for: ");
+    jg_planned_device_print(&context->facts, out);
+    jg_str_printf(out, "%s%s%s\n", context->facts.name[0] != '\0' ? " (" : "",
+                  context->facts.name, context->facts.name[0] != '\0' ? ")" : "");
 }
 
 static void describe_cache(const jit_gemm_context *context, struct jg_str *out)
@@ -110,6 +120,7 @@ jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffe
     jg_str_printf(&text, "library: jit_gemm %s, kernels for %s\narchitecture: %s\n",
                   JG_LIBRARY_VERSION, archs, context->arch->name);
     describe_device(context, &text);
+    describe_planned(context, &text);
     const jit_gemm_status compiler_status = describe_compiler(context, &text);
     describe_linker(context, &text);
     describe_cache(context, &text);
@@ -125,4 +136,16 @@ jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context, char *buffe
     const jit_gemm_status device_status =
         status == JIT_GEMM_ERR_NO_MEMORY ? JIT_GEMM_OK : jg_context_need_device(context);
     return device_status != JIT_GEMM_OK ? device_status : status;
+}
+
+jit_gemm_status jit_gemm_context_planned_device(jit_gemm_context *context, char *buffer,
+                                                size_t size, size_t *ret_length)
+{
+    JG_TRY(jg_check_context(context));
+    if (size > 0) {
+        JG_TRY(jg_check_pointer(buffer, "buffer"));
+    }
+    struct jg_str text = {0};
+    jg_planned_device_print(&context->facts, &text);
+    return jg_str_deliver(&text, JIT_GEMM_OK, buffer, size, ret_length);
 }

@@ -60,7 +60,8 @@ jit_gemm_status jit_gemm_plan_bands(jit_gemm_context *context,
     struct jg_bands found;
     JG_TRY(jg_step_normalize(context, problem, &own));
     JG_TRY(jg_range_check(range, &own, &checked));
-    JG_TRY(jg_step_bands(context, context->arch, &own, &checked, &found));
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    JG_TRY(jg_step_bands(&planned, &own, &checked, &found));
     for (size_t i = 0; i < found.band_count && i < capacity; i++) {
         bands[i] = public_band(&found, i);
     }
@@ -118,8 +119,9 @@ static jit_gemm_status make_family(const struct making *making, bool *ret_is_unf
                                    struct jit_gemm_family **ret_family)
 {
     struct jg_bands bands;
-    JG_TRY(jg_step_bands(making->context, making->context->arch, making->problem,
-                         making->range, &bands));
+    const struct jg_planned planned =
+        jg_step_planned(making->context, making->context->arch);
+    JG_TRY(jg_step_bands(&planned, making->problem, making->range, &bands));
     struct jit_gemm_family *family =
         jg_alloc(sizeof(*family) + bands.band_count * sizeof(family->bands[0]));
     const jit_gemm_status status = family != NULL

@@ -41,43 +41,43 @@ jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
     return jg_problem_normalize(user, jg_registry_find, context->epilogues, ret_problem);
 }
 
-struct jg_device_facts jg_step_facts(const jit_gemm_context *context,
-                                     const struct jg_arch *arch)
+struct jg_planned jg_step_planned(const jit_gemm_context *context,
+                                  const struct jg_arch *arch)
 {
-    struct jg_device_facts facts = arch->default_facts;
-    if (arch == context->arch) {
-        facts = context->facts;
-        facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
+    struct jg_planned planned = {.arch = arch, .facts = arch->default_facts};
+    if (arch == context->arch ||
+        (context->plans_for && jg_arch_runs_on(arch, &context->facts))) {
+        planned.facts = context->facts;
+        planned.facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
     }
-    return facts;
+    return planned;
 }
 
-jit_gemm_status jg_step_settle(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_settle(const jit_gemm_context *context,
+                               const struct jg_planned *planned,
                                const struct jg_problem *problem,
                                struct jg_settled *ret_settled, struct jg_str *trace)
 {
-    const struct jg_device_facts facts = jg_step_facts(context, arch);
-    return jg_recipes_settle(context->recipes, arch, problem, &facts, ret_settled, trace);
+    return jg_recipes_settle(context->recipes, planned->arch, problem, &planned->facts,
+                             ret_settled, trace);
 }
 
-jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_choose(const struct jg_planned *planned,
                                const struct jg_settled *settled,
                                struct jg_choice *ret_choice, struct jg_str *trace)
 {
     const struct jg_problem *problem = &settled->problem;
-    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
-    const struct jg_device_facts facts = jg_step_facts(context, arch);
-    return jg_settled_blame(settled,
-                            jg_config_choose(arch, problem, &facts, ret_choice, trace));
+    JG_TRY(jg_compiled_check_arch(problem->epilogue, planned->arch->name));
+    return jg_settled_blame(settled, jg_config_choose(planned->arch, problem,
+                                                      &planned->facts, ret_choice, trace));
 }
 
-jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_bands(const struct jg_planned *planned,
                               const struct jg_problem *problem,
                               const struct jg_range *range, struct jg_bands *ret_bands)
 {
-    JG_TRY(jg_compiled_check_arch(problem->epilogue, arch->name));
-    const struct jg_device_facts facts = jg_step_facts(context, arch);
-    return jg_bands_make(arch, problem, &facts, range, ret_bands);
+    JG_TRY(jg_compiled_check_arch(problem->epilogue, planned->arch->name));
+    return jg_bands_make(planned->arch, problem, &planned->facts, range, ret_bands);
 }
 
 static jit_gemm_status assemble(const struct jg_arch *arch,
@@ -181,7 +181,8 @@ static jit_gemm_status build_binary(const struct create *create,
 {
     jit_gemm_context *context = create->context;
     const struct jg_arch *arch = context->arch;
-    JG_TRY(jg_step_choose(context, arch, create->settled, ret_choice, NULL)); /* 4 */
+    const struct jg_planned planned = jg_step_planned(context, arch);
+    JG_TRY(jg_step_choose(&planned, create->settled, ret_choice, NULL)); /* 4 */
     const struct jg_builder builder =
         jg_context_builder(context, context->policy, &create->stop);
     struct jg_build_counts counts = {0};
@@ -376,8 +377,9 @@ jit_gemm_status jit_gemm_check(jit_gemm_context *context, const jit_gemm_problem
     struct jg_settled settled;
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
-    JG_TRY(jg_step_settle(context, context->arch, &own, &settled, NULL));
-    return jg_step_choose(context, context->arch, &settled, &choice, NULL);
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    JG_TRY(jg_step_settle(context, &planned, &own, &settled, NULL));
+    return jg_step_choose(&planned, &settled, &choice, NULL);
 }
 
 jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem *problem,
@@ -392,9 +394,10 @@ jit_gemm_status jit_gemm_plan(jit_gemm_context *context, const jit_gemm_problem 
     struct jg_choice choice;
     JG_TRY(jg_step_normalize(context, problem, &own));
     struct jg_str trace = {0};
-    jit_gemm_status status = jg_step_settle(context, context->arch, &own, &settled, &trace);
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    jit_gemm_status status = jg_step_settle(context, &planned, &own, &settled, &trace);
     if (status == JIT_GEMM_OK) {
-        status = jg_step_choose(context, context->arch, &settled, &choice, &trace);
+        status = jg_step_choose(&planned, &settled, &choice, &trace);
     }
     return jg_str_deliver(&trace, status, buffer, size, ret_length);
 }
@@ -420,7 +423,8 @@ jit_gemm_status jg_step_create(
         JG_TRY(jg_budget_refuse_ptx(&problem->budget));
     }
     struct jg_settled settled;
-    JG_TRY(jg_step_settle(context, context->arch, problem, &settled, NULL));
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    JG_TRY(jg_step_settle(context, &planned, problem, &settled, NULL));
     const uint32_t map_count = jg_most_maps(problem);
     struct jit_gemm *gemm = jg_alloc(sizeof(*gemm) + jg_map_slots_bytes(map_count));
     if (gemm == NULL) {

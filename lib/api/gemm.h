@@ -17,19 +17,26 @@ struct jg_step_result {
 jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
                                   const jit_gemm_problem *user,
                                   struct jg_problem *ret_problem);
-/* What is planned for: the context's device where the architecture is the context's. */
-struct jg_device_facts jg_step_facts(const jit_gemm_context *context,
-                                     const struct jg_arch *arch);
+/* What is planned for. */
+struct jg_planned {
+    const struct jg_arch *arch;
+    struct jg_device_facts facts; /* of a device that runs it */
+};
+/* The context's device where the architecture is the context's, or what it plans for runs
+ * it; otherwise the architecture's default. */
+struct jg_planned jg_step_planned(const jit_gemm_context *context,
+                                  const struct jg_arch *arch);
 /* Before 4 and the lookup of 3: does a recipe of the context name the config? */
-jit_gemm_status jg_step_settle(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_settle(const jit_gemm_context *context,
+                               const struct jg_planned *planned,
                                const struct jg_problem *problem,
                                struct jg_settled *ret_settled, struct jg_str *trace);
 /* 4: choose a config. */
-jit_gemm_status jg_step_choose(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_choose(const struct jg_planned *planned,
                                const struct jg_settled *settled,
                                struct jg_choice *ret_choice, struct jg_str *trace);
 /* 4, of all sizes of a range. Free the bands with jg_bands_free. */
-jit_gemm_status jg_step_bands(const jit_gemm_context *context, const struct jg_arch *arch,
+jit_gemm_status jg_step_bands(const struct jg_planned *planned,
                               const struct jg_problem *problem,
                               const struct jg_range *range, struct jg_bands *ret_bands);
 /* 5 to 9: source, key, cache, compile, keep; or a capsule. */

@@ -13,6 +13,7 @@
 #include "base/lines.h"
 #include "plan/named_epilogue.h"
 #include "plan/operand_text.h"
+#include "plan/planned_device.h"
 #include "plan/text.h"
 
 static const char first_line[] = "jit_gemm manifest 1";
@@ -45,10 +46,15 @@ static void print_epilogue(const struct jg_epilogue *epilogue, struct jg_str *ou
     jg_str_puts(out, "\nend\n");
 }
 
-void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
-                       struct jg_str *out)
+void jg_manifest_print(const struct jg_device_facts *device, struct jg_record *record,
+                       struct jg_registry *epilogues, struct jg_str *out)
 {
     jg_str_printf(out, "%s\n", first_line);
+    if (device != NULL) {
+        jg_str_puts(out, "plan_for ");
+        jg_planned_device_print(device, out);
+        jg_str_printf(out, " # %s\n", device->name);
+    }
     const struct jg_epilogue *epilogue = NULL;
     for (size_t i = 0; (epilogue = jg_registry_at(epilogues, i)) != NULL; i++) {
         char word[JIT_GEMM_NAME_SIZE + 16];
@@ -75,7 +81,9 @@ jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context, const
     JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(path, "path"));
     struct jg_str text = {0};
-    jg_manifest_print(context->asked, context->epilogues, &text);
+    const bool is_known = context->device != NULL || context->plans_for;
+    jg_manifest_print(is_known ? &context->facts : NULL, context->asked, context->epilogues,
+                      &text);
     const jit_gemm_status status = jg_file_replace(path, &text);
     jg_str_free(&text);
     return status;
@@ -642,10 +650,38 @@ static jit_gemm_status read_archs(const struct jg_lines *reader, const char *res
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status read_device(const struct jg_lines *reader, const char *rest,
+                                   size_t size, struct jg_manifest *manifest)
+{
+    if (manifest->device_count == JG_MANIFEST_MOST_DEVICES) {
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
+                            "a manifest plans for at most 16 devices");
+    }
+    char *text = jg_copy_text(rest, size);
+    if (text == NULL) {
+        return jg_fail_memory();
+    }
+    struct jg_device_facts *device = &manifest->devices[manifest->device_count];
+    const jit_gemm_status status =
+        forward_at_line(reader, jg_planned_device_parse(text, "plan_for", device));
+    jg_free(text);
+    JG_TRY(status);
+    for (size_t i = 0; i < manifest->device_count; i++) {
+        if (jg_arch_for_device(&manifest->devices[i]) == jg_arch_for_device(device)) {
+            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                                "a manifest for each, or one of both without the lines and "
+                                "a prewarm with each one's --plan-for",
+                                "two devices of one architecture are planned for");
+        }
+    }
+    manifest->device_count++;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
                                   struct jg_manifest *manifest)
 {
-    static const char *const words[] = {"epilogue", "problem", "pack", "arch"};
+    static const char *const words[] = {"epilogue", "problem", "pack", "arch", "plan_for"};
     JG_TRY(read_first_line(reader));
     while (next_item(reader)) {
         const char *rest = NULL;
@@ -658,6 +694,8 @@ static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
             JG_TRY(read_pack(reader, rest, size, manifest));
         } else if (jg_line_take_keyword(reader, "arch", &rest, &size)) {
             JG_TRY(read_archs(reader, rest, size, manifest));
+        } else if (jg_line_take_keyword(reader, "plan_for", &rest, &size)) {
+            JG_TRY(read_device(reader, rest, size, manifest));
         } else {
             return fail_unknown_item(reader, "begins no line of a manifest", words,
                                      sizeof(words) / sizeof(words[0]));

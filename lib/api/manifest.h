@@ -14,6 +14,7 @@
  *     <lines of it, none of them "end">
  *     end
  *     arch NAME... that it is meant for
+ *     plan_for DEVICE (plan/planned_device.h)
  *     problem TEXT, in which a dynamic size may be a range: m=1..8192 loss=5%
  *     pack bytes=BYTES from=LAYOUT to=LAYOUT
  *
@@ -45,7 +46,7 @@ struct jg_manifest_problem {
     struct jg_range range;
 };
 
-enum { JG_MANIFEST_MOST_ARCHS = 16 };
+enum { JG_MANIFEST_MOST_ARCHS = 16, JG_MANIFEST_MOST_DEVICES = 16 };
 
 struct jg_manifest {
     struct jg_registry *epilogues;
@@ -58,11 +59,14 @@ struct jg_manifest {
     const struct jg_arch
         *archs[JG_MANIFEST_MOST_ARCHS]; /* of its lines `arch`, each once */
     size_t arch_count;
+    struct jg_device_facts devices[JG_MANIFEST_MOST_DEVICES]; /* of its lines `plan_for` */
+    size_t device_count;
 };
 
-/* Appends the text of a manifest: the lines of `record` and the epilogues they use. */
-void jg_manifest_print(struct jg_record *record, struct jg_registry *epilogues,
-                       struct jg_str *out);
+/* Appends the text of a manifest: the device that was planned for, NULL being none, the
+ * lines of `record` and the epilogues they use. */
+void jg_manifest_print(const struct jg_device_facts *device, struct jg_record *record,
+                       struct jg_registry *epilogues, struct jg_str *out);
 /* Appends a manifest of one line and its epilogue, which may be NULL. */
 void jg_manifest_print_one(const struct jg_epilogue *epilogue, const char *line,
                            struct jg_str *out);

@@ -23,7 +23,7 @@
 /* One kernel of the manifest for one architecture: of a problem, of a band of one, or of a
  * pack. */
 struct task {
-    const struct jg_arch *arch;
+    const struct jg_planned *planned;       /* borrowed */
     const struct jg_manifest_problem *item; /* NULL: a pack */
     const struct jg_pack *pack;
     bool is_band; /* of the item, and then which kernel: */
@@ -36,8 +36,8 @@ struct task {
 struct prewarm {
     jit_gemm_context *context;
     const struct jg_manifest *manifest;
-    const struct jg_arch **archs; /* owned */
-    size_t arch_count;
+    struct jg_planned *planned; /* owned; one for each architecture */
+    size_t planned_count;
     struct task *tasks; /* owned; result.total of them */
     size_t task_capacity;
     enum jg_code_kind code_kind;
@@ -106,13 +106,13 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task 
     if (prewarm->code_kind == JG_CODE_PTX) {
         JG_TRY(jg_budget_refuse_ptx(&problem.budget));
     }
-    JG_TRY(jg_step_settle(context, task->arch, &problem, &settled, NULL));
-    JG_TRY(jg_step_choose(context, task->arch, &settled, &choice, NULL));
+    JG_TRY(jg_step_settle(context, task->planned, &problem, &settled, NULL));
+    JG_TRY(jg_step_choose(task->planned, &settled, &choice, NULL));
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status = jg_step_binary(context, &builder, task->arch, &settled.problem,
-                                            &choice, &result, &counts);
+    jit_gemm_status status = jg_step_binary(context, &builder, task->planned->arch,
+                                            &settled.problem, &choice, &result, &counts);
     jg_context_count_build(context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);
@@ -135,8 +135,8 @@ static jit_gemm_status build_pack(const struct prewarm *prewarm, struct task *ta
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status = jg_step_pack_binary(prewarm->context, &builder, task->arch,
-                                                 task->pack, &result, &counts);
+    jit_gemm_status status = jg_step_pack_binary(
+        prewarm->context, &builder, task->planned->arch, task->pack, &result, &counts);
     jg_context_count_build(prewarm->context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);
@@ -260,6 +260,23 @@ static void run_threads(struct prewarm *prewarm, size_t jobs)
 
 /* ------------------------------------------------------------------------------ set-up */
 
+/* Without a device of its own the context plans for the one that the manifest was written
+ * on, if that runs the architecture. */
+static struct jg_planned plan_for(const struct prewarm *prewarm, const struct jg_arch *arch)
+{
+    const jit_gemm_context *context = prewarm->context;
+    const struct jg_manifest *manifest = prewarm->manifest;
+    struct jg_planned planned = jg_step_planned(context, arch);
+    const bool is_own =
+        arch == context->arch && (context->device != NULL || context->plans_for);
+    for (size_t i = 0; !is_own && i < manifest->device_count; i++) {
+        if (jg_arch_runs_on(arch, &manifest->devices[i])) {
+            planned.facts = manifest->devices[i];
+        }
+    }
+    return planned;
+}
+
 static jit_gemm_status find_archs(struct prewarm *prewarm,
                                   const jit_gemm_prewarm_options *options)
 {
@@ -270,24 +287,25 @@ static jit_gemm_status find_archs(struct prewarm *prewarm,
     const struct jg_manifest *manifest = prewarm->manifest;
     const size_t given = options->archs != NULL ? options->arch_count : 0;
     const size_t own = given > 0 ? 0 : manifest->arch_count;
-    prewarm->arch_count = (size_t)jg_max((int64_t)(given + own), 1);
-    prewarm->archs = jg_alloc_array(prewarm->arch_count, sizeof(const struct jg_arch *));
-    if (prewarm->archs == NULL) {
+    const size_t count = (size_t)jg_max((int64_t)(given + own), 1);
+    prewarm->planned = jg_alloc_array(count, sizeof(*prewarm->planned));
+    if (prewarm->planned == NULL) {
         return jg_fail_memory();
     }
-    prewarm->archs[0] = prewarm->context->arch;
-    for (size_t i = 0; i < own; i++) {
-        prewarm->archs[i] = manifest->archs[i];
-    }
-    for (size_t i = 0; i < given; i++) {
-        const char *name = options->archs[i] != NULL ? options->archs[i] : "";
-        prewarm->archs[i] = jg_arch_find(name);
-        if (prewarm->archs[i] == NULL) {
-            return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
-                           "see jit_gemm_context_arch for a name that works",
-                           "this version has no kernels for '%s'", name);
+    for (size_t i = 0; i < count; i++) {
+        const struct jg_arch *arch = own > 0 ? manifest->archs[i] : prewarm->context->arch;
+        if (given > 0) {
+            const char *name = options->archs[i] != NULL ? options->archs[i] : "";
+            arch = jg_arch_find(name);
+            if (arch == NULL) {
+                return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
+                               "see jit_gemm_context_arch for a name that works",
+                               "this version has no kernels for '%s'", name);
+            }
         }
+        prewarm->planned[i] = plan_for(prewarm, arch);
     }
+    prewarm->planned_count = count;
     return JIT_GEMM_OK;
 }
 
@@ -315,7 +333,7 @@ static jit_gemm_status add_range(struct prewarm *prewarm, struct task *task)
     struct jg_bands bands;
     JG_TRY(find_problem(prewarm, task, &problem));
     jit_gemm_status status =
-        jg_step_bands(prewarm->context, task->arch, &problem, &task->item->range, &bands);
+        jg_step_bands(task->planned, &problem, &task->item->range, &bands);
     if (status == JIT_GEMM_ERR_UNSUPPORTED || status == JIT_GEMM_ERR_ARGUMENT) {
         return add_task(prewarm, task);
     }
@@ -332,15 +350,15 @@ static jit_gemm_status add_range(struct prewarm *prewarm, struct task *task)
 static jit_gemm_status list_tasks(struct prewarm *prewarm)
 {
     const struct jg_manifest *manifest = prewarm->manifest;
-    for (size_t arch = 0; arch < prewarm->arch_count; arch++) {
+    for (size_t arch = 0; arch < prewarm->planned_count; arch++) {
         for (size_t i = 0; i < manifest->problem_count; i++) {
-            struct task task = {.arch = prewarm->archs[arch],
+            struct task task = {.planned = &prewarm->planned[arch],
                                 .item = &manifest->problems[i]};
             JG_TRY(task.item->has_range ? add_range(prewarm, &task)
                                         : add_task(prewarm, &task));
         }
         for (size_t i = 0; i < manifest->pack_count; i++) {
-            const struct task task = {.arch = prewarm->archs[arch],
+            const struct task task = {.planned = &prewarm->planned[arch],
                                       .pack = &manifest->packs[i]};
             JG_TRY(add_task(prewarm, &task));
         }
@@ -490,7 +508,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
         status = status != JIT_GEMM_OK ? status : exported;
     }
     jg_diagnostics_destroy(&prewarm.first_errors);
-    jg_free(prewarm.archs);
+    jg_free(prewarm.planned);
     jg_free(prewarm.tasks);
     jg_manifest_free(&parsed);
     return status;

@@ -21,11 +21,11 @@ jit_gemm_status jit_gemm_context_add_recipe(jit_gemm_context *context, const cha
     JG_TRY(jg_check_context(context));
     JG_TRY(jg_check_pointer(name, "name"));
     JG_TRY(jg_check_pointer(text, "text"));
-    const struct jg_device_facts facts = jg_step_facts(context, context->arch);
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
     const struct jg_recipe_checker checker = {.find = jg_registry_find,
                                               .find_user = context->epilogues,
                                               .arch = context->arch,
-                                              .facts = &facts};
+                                              .facts = &planned.facts};
     return jg_recipes_add(context->recipes, name, text, size, &checker);
 }
 
@@ -72,8 +72,8 @@ jit_gemm_status jit_gemm_plan_candidates(jit_gemm_context *context,
     size_t count = 0;
     JG_TRY(jg_step_normalize(context, problem, &own));
     JG_TRY(jg_compiled_check_arch(own.epilogue, context->arch->name));
-    const struct jg_device_facts facts = jg_step_facts(context, context->arch);
-    JG_TRY(jg_config_list(context->arch, &own, &facts, &list, &count));
+    const struct jg_planned planned = jg_step_planned(context, context->arch);
+    JG_TRY(jg_config_list(context->arch, &own, &planned.facts, &list, &count));
     const jit_gemm_status status =
         export_candidates(context, list, count < capacity ? count : capacity, candidates);
     jg_free(list);

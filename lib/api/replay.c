@@ -262,13 +262,13 @@ static jit_gemm_status load(const struct replay *replay, const struct jg_compile
                             const struct jg_binary *binary, struct result *result)
 {
     const jit_gemm_context *context = replay->context;
-    const struct jg_device_facts facts = jg_step_facts(context, replay->arch);
+    const struct jg_planned planned = jg_step_planned(context, replay->arch);
     struct jg_choice choice;
     struct jg_source source = {0};
     struct jg_kernel *kernel = NULL;
     bool none_fits = false;
     bool is_refused = false;
-    JG_TRY(jg_config_choose(replay->arch, &replay->problem, &facts, &choice, NULL));
+    JG_TRY(jg_config_choose(replay->arch, &replay->problem, &planned.facts, &choice, NULL));
     JG_TRY(jg_source_assemble(replay->arch, &replay->problem, &choice, &source));
     const bool is_same_unit =
         source.text.size == replay->source.text.size &&

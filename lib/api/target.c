@@ -3,9 +3,11 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/env.h"
 #include "base/error.h"
+#include "plan/planned_device.h"
 
 /* ---------------------------------------------------------------------- architecture */
 
@@ -37,6 +39,82 @@ static jit_gemm_status find_named_arch(const char *name, const char *where,
     return JIT_GEMM_OK;
 }
 
+/* Are there kernels for the device: those of `arch`, or any if that is NULL? */
+static bool device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
+{
+    return arch != NULL ? jg_arch_runs_on(arch, facts) : jg_arch_for_device(facts) != NULL;
+}
+
+/* The facts of the first device that fits, whose driver is asked, but which is not opened;
+ * false if there is none. An emulator's device is none. */
+static bool find_device_here(const jit_gemm_context *context,
+                             const jit_gemm_context_options *options,
+                             struct jg_device_facts *ret_facts)
+{
+    struct jg_driver *driver = NULL;
+    int count = 0;
+    bool is_found = false;
+    if (jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver) ==
+        JIT_GEMM_OK) {
+        if (driver->takes_ptx || jg_device_count(driver, &count) != JIT_GEMM_OK) {
+            count = 0;
+        }
+        for (int i = 0; i < count && !is_found; i++) {
+            struct jg_device_facts facts = {0};
+            is_found = jg_device_read_facts(driver, i, &facts) == JIT_GEMM_OK &&
+                       device_fits(context->arch, &facts);
+            if (is_found) {
+                *ret_facts = facts;
+            }
+        }
+        jg_driver_close(driver);
+    }
+    jg_error_clear(); /* nothing has failed: there is a default */
+    return is_found;
+}
+
+/* What a driver does not tell is as the architecture's default has it. */
+static void fill_facts(const struct jg_arch *arch, struct jg_device_facts *facts)
+{
+    if (facts->memory_bytes_s == 0) {
+        facts->memory_bytes_s = arch->default_facts.memory_bytes_s;
+    }
+}
+
+/* The device that is planned for, if one is named. */
+static jit_gemm_status resolve_planned(jit_gemm_context *context,
+                                       const jit_gemm_context_options *options)
+{
+    const char *text = options->plan_for;
+    const char *where = "options.plan_for";
+    if (text == NULL) {
+        text = jg_env_get(JG_ENV_PLAN_FOR);
+        where = jg_env_name(JG_ENV_PLAN_FOR);
+    }
+    if (text == NULL || (strcmp(text, "here") == 0 && !options->no_device)) {
+        return JIT_GEMM_OK;
+    }
+    if (strcmp(text, "here") != 0) {
+        JG_TRY(jg_planned_device_parse(text, where, &context->facts));
+    } else if (!find_device_here(context, options, &context->facts)) {
+        return JIT_GEMM_OK;
+    }
+    context->plans_for = true;
+    if (context->arch == NULL) {
+        context->arch = jg_arch_for_device(&context->facts);
+    }
+    if (context->arch == NULL || !jg_arch_runs_on(context->arch, &context->facts)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, where,
+                       "name a device that runs the architecture, or another architecture",
+                       "kernels for %s do not run on %s, of compute capability %d.%d",
+                       context->arch != NULL ? context->arch->name : "any architecture",
+                       context->facts.name, context->facts.cc_major,
+                       context->facts.cc_minor);
+    }
+    fill_facts(context->arch, &context->facts);
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status resolve_arch(jit_gemm_context *context,
                                     const jit_gemm_context_options *options)
 {
@@ -47,9 +125,10 @@ static jit_gemm_status resolve_arch(jit_gemm_context *context,
         where = "JIT_GEMM_ARCH";
     }
     if (name != NULL) {
-        return find_named_arch(name, where, &context->arch);
+        JG_TRY(find_named_arch(name, where, &context->arch));
     }
-    if (options->no_device) {
+    JG_TRY(resolve_planned(context, options));
+    if (context->arch == NULL && options->no_device) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.arch",
                        "name one, for instance sm_90a, or set JIT_GEMM_ARCH",
                        "without a device the architecture must be named");
@@ -58,12 +137,6 @@ static jit_gemm_status resolve_arch(jit_gemm_context *context,
 }
 
 /* ---------------------------------------------------------------------------- device */
-
-/* Are there kernels for the device: those of `arch`, or any if that is NULL? */
-static bool device_fits(const struct jg_arch *arch, const struct jg_device_facts *facts)
-{
-    return arch != NULL ? jg_arch_runs_on(arch, facts) : jg_arch_for_device(facts) != NULL;
-}
 
 /* Appends "device 1, NVIDIA L4 (sm_89)". */
 static void print_device(int ordinal, const struct jg_device_facts *facts,
@@ -214,7 +287,9 @@ jit_gemm_status jg_target_resolve(jit_gemm_context *context,
             status == JIT_GEMM_ERR_NO_MEMORY) {
             return status;
         }
-        context->facts = context->arch->default_facts;
+        if (!context->plans_for) {
+            context->facts = context->arch->default_facts;
+        }
         return keep_device_error(context, status);
     }
     const struct jg_device_facts *facts = &context->device->facts;
@@ -224,8 +299,11 @@ jit_gemm_status jg_target_resolve(jit_gemm_context *context,
             return fail_unsupported_device(NULL, context->device);
         }
     }
-    context->facts =
-        jg_arch_runs_on(context->arch, facts) ? *facts : context->arch->default_facts;
+    if (!context->plans_for) {
+        context->facts =
+            jg_arch_runs_on(context->arch, facts) ? *facts : context->arch->default_facts;
+        fill_facts(context->arch, &context->facts);
+    }
     return JIT_GEMM_OK;
 }
 

@@ -13,9 +13,10 @@ struct jg_device_facts {
     int sm_count;
     int64_t l2_bytes;
     int64_t memory_bytes;
-    int smem_optin_bytes;  /* shared memory a CTA may ask for */
-    int most_cluster_ctas; /* of a cluster that the device holds; 0: nothing is known */
-    int driver_version;    /* 1000 * major + 10 * minor; 0 if planned without a device */
+    int64_t memory_bytes_s; /* by clock and bus width; 0: the driver does not tell */
+    int smem_optin_bytes;   /* shared memory a CTA may ask for */
+    int most_cluster_ctas;  /* of a cluster that the device holds; 0: nothing is known */
+    int driver_version;     /* 1000 * major + 10 * minor; 0 if planned without a device */
 };
 
 #endif

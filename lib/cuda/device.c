@@ -45,7 +45,7 @@ static jit_gemm_status find_handle(struct jg_device *device)
 static jit_gemm_status read_facts(const struct jg_driver *driver, CUdevice handle,
                                   struct jg_device_facts *facts)
 {
-    int l2_bytes = 0;
+    int l2_bytes = 0, memory_clock_khz = 0, bus_bits = 0;
     const struct {
         CUdevice_attribute attribute;
         int *value;
@@ -65,6 +65,15 @@ static jit_gemm_status read_facts(const struct jg_driver *driver, CUdevice handl
         }
     }
     facts->l2_bytes = l2_bytes;
+    /* Who plans has numbers of its own where a driver does not tell these. */
+    if (driver->device_get_attribute(&memory_clock_khz,
+                                     CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+                                     handle) == CUDA_SUCCESS &&
+        driver->device_get_attribute(&bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+                                     handle) == CUDA_SUCCESS) {
+        /* Two transfers in a clock, 8 bits in a byte. */
+        facts->memory_bytes_s = INT64_C(1000) * memory_clock_khz * 2 * (bus_bits / 8);
+    }
     size_t memory_bytes = 0;
     CUresult result = driver->device_total_mem(&memory_bytes, handle);
     if (result != CUDA_SUCCESS) {

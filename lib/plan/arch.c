@@ -59,21 +59,28 @@ static const struct jg_input_feature blackwell_inputs[] = {
     {                                                                         \
         .name = "NVIDIA H200", .cc_major = 9, .cc_minor = 0, .sm_count = 132, \
         .l2_bytes = INT64_C(62914560), .memory_bytes = INT64_C(150754820096), \
-        .smem_optin_bytes = 232448                                            \
+        .memory_bytes_s = INT64_C(4916736000000), .smem_optin_bytes = 232448  \
+    }
+#define H100                                                                            \
+    {                                                                                   \
+        .name = "NVIDIA H100 80GB HBM3", .cc_major = 9, .cc_minor = 0, .sm_count = 132, \
+        .l2_bytes = INT64_C(52428800), .memory_bytes_s = INT64_C(3352320000000),        \
+        .smem_optin_bytes = 232448                                                      \
     }
 /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
 #define B200                                                                   \
     {                                                                          \
         .name = "NVIDIA B200", .cc_major = 10, .cc_minor = 0, .sm_count = 148, \
         .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(192000000000), \
-        .smem_optin_bytes = 232448                                             \
+        .memory_bytes_s = INT64_C(8183808000000), .smem_optin_bytes = 232448   \
     }
-/* Planned with the multiprocessors and the L2 of a B200: nobody here has met a B300. */
+/* Planned with the multiprocessors, the L2 and the memory of a B200: nobody here has met a
+ * B300. */
 #define B300                                                                   \
     {                                                                          \
         .name = "NVIDIA B300", .cc_major = 10, .cc_minor = 3, .sm_count = 148, \
         .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(288000000000), \
-        .smem_optin_bytes = 232448                                             \
+        .memory_bytes_s = INT64_C(8183808000000), .smem_optin_bytes = 232448   \
     }
 
 /* For a device the first one is taken that fits: an "a" target, which runs nowhere else,
@@ -103,7 +110,16 @@ static const struct jg_arch archs[] = {
 
 enum { ARCH_COUNT = sizeof(archs) / sizeof(archs[0]) };
 
+static const struct jg_known_device known_devices[] = {
+    {"h200", H200}, {"h100", H100}, {"b200", B200}, {"b300", B300}};
+
 /* ------------------------------------------------------------------------ the search */
+
+const struct jg_known_device *jg_known_device_at(int index)
+{
+    const int count = sizeof(known_devices) / sizeof(known_devices[0]);
+    return index >= 0 && index < count ? &known_devices[index] : NULL;
+}
 
 const struct jg_arch *jg_arch_at(int index)
 {

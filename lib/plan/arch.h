@@ -96,6 +96,13 @@ const struct jg_arch *jg_arch_find(const char *name);
 const struct jg_arch *jg_arch_for_device(const struct jg_device_facts *facts);
 /* All of them, for messages and tests; NULL past the end. */
 const struct jg_arch *jg_arch_at(int index);
+/* A device that a user can name: one that a chip is planned for without a device, or of
+ * which a driver has told the facts. NULL past the end. */
+struct jg_known_device {
+    const char *name;
+    struct jg_device_facts facts;
+};
+const struct jg_known_device *jg_known_device_at(int index);
 /* Does the chip's machine code run on the device? */
 bool jg_arch_runs_on(const struct jg_arch *arch, const struct jg_device_facts *facts);
 /* UNSUPPORTED, with the field, if no config of this chip can take the problem's types and

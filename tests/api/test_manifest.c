@@ -299,7 +299,7 @@ Test(manifest, forbidden_miss_is_recorded_and_a_wrong_snippet_is_not)
     cr_expect(api_error_has("m=512"));
     struct jg_str text = {0};
 
-    jg_manifest_print(fixture.context->asked, fixture.context->epilogues, &text);
+    jg_manifest_print(NULL, fixture.context->asked, fixture.context->epilogues, &text);
 
     const jit_gemm_prewarm_result first =
         prewarm(&fixture, jg_str_text(&text), NULL, JIT_GEMM_OK);

@@ -95,6 +95,7 @@ Test(env, each_variable_is_read_by_its_name)
         [JG_ENV_DUMP_DIR] = "JIT_GEMM_DUMP_DIR",
         [JG_ENV_CACHE_LIMIT] = "JIT_GEMM_CACHE_LIMIT",
         [JG_ENV_CACHE_ROOTS] = "JIT_GEMM_CACHE_ROOTS",
+        [JG_ENV_PLAN_FOR] = "JIT_GEMM_PLAN_FOR",
         [JG_ENV_CAPSULES] = "JIT_GEMM_CAPSULES",
         [JG_ENV_CACHE_KEYS] = "JIT_GEMM_CACHE_KEYS",
         [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL"};

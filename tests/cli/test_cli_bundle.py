@@ -37,6 +37,39 @@ def filled(folder):
     return manifest, bundle
 
 
+def test_a_builder_without_the_gpu_names_the_one_that_serves():
+    need_compiler()
+    problem = ["256x256x512", "bf16", "--device", "emulator", "--arch", "sm_90a"]
+    server = {"JIT_GEMM_EMULATOR": "sms=8"}
+    with Folder() as folder:
+        manifest = folder.path / "one.manifest"
+        manifest.write_text("jit_gemm manifest 1\nproblem 256x256x512 bf16\n")
+        build = ["prewarm", manifest, *ARCH, "--device", "emulator"]
+        done = tool("doctor", "--device", "emulator", "--arch", "sm_90a", cache=folder.cache, variables=server)
+        words = re.search(r"^plan for: (cc=9\.0 sm_count=8 .*smem_bytes=\d+) \(", done.stdout, re.M)
+        expect(words, "doctor's words", done)
+        # What is built for another device is not what the server looks for.
+        done = tool(*build, "--plan-for", "h200", cache=folder.cache)
+        expect_exit(done, 0)
+        expect("--plan-for" not in done.stderr, "nothing is left to say", done)
+        done = tool("run", *problem, cache=folder.path / "other", variables=server)
+        expect_exit(done, 0)
+        config = re.search("^config .*$", done.stdout, re.M)[0]
+        done = tool("run", *problem, "--cache-root", folder.cache, "--no-cache", variables=server)
+        expect("origin=disk" not in done.stdout, "another kernel", done)
+        done = tool(*build, "--plan-for", words[1], cache=folder.cache)
+        expect_exit(done, 0)
+        expect("compiled=1" in done.stdout, "one more", done)
+        done = tool("run", *problem, "--verify", "--cache-root", folder.cache, "--no-cache", variables=server)
+        expect("origin=disk" in done.stdout and config in done.stdout, "the same kernel", done)
+        # Without a word it is said what is planned for, and a line of the manifest is such a word.
+        done = tool(*build, cache=folder.cache)
+        expect("kernels are chosen for cc=9.0 sm_count=132 " in done.stderr, "a note", done)
+        manifest.write_text(f"jit_gemm manifest 1\nplan_for {words[1]} # the server\nproblem 256x256x512 bf16\n")
+        done = tool("verify-manifest", manifest, *ARCH, "--device", "emulator", cache=folder.cache)
+        expect(done.returncode == 0 and "cached=1" in done.stdout and done.stderr == "", "the manifest's", done)
+
+
 def end_of_largest_entry(data):
     """Kernels are larger than the record of their compiler."""
     rows = [data[at:at + 64] for at in range(128, 128 + 64 * int.from_bytes(data[24:28], "little"), 64)]
