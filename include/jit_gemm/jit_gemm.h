@@ -134,6 +134,22 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
                                                              const char *path);
 
 /**
+ * Reads a manifest: registers its epilogues, and with `creates_all` makes all its kernels,
+ * families and conversions of scales for the context's device, so that creates of the same
+ * find them loaded. They stay so as long as the context.
+ *
+ * Nothing is registered if a line is wrong, or if another epilogue has one of the names.
+ * The first create that fails ends the call; what was made before stays.
+ * @param path file to read, of at most 64 MiB
+ * @param creates_all truth value; needs a device
+ * @return OK, ARGUMENT, COMPILE and UNSUPPORTED (the error names the line), VERSION, IO,
+ * NO_MEMORY; with `creates_all` also as ::jit_gemm_create
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_context_load_manifest(jit_gemm_context *context,
+                                                            const char *path,
+                                                            int32_t creates_all);
+
+/**
  * Describes driver, device, compiler, cache roots, cache folder and their trust, one line
  * each.
  *
@@ -167,8 +183,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_planned_device(jit_gemm_context *c
  *
  * The snippet is code and runs with the caller's rights on the GPU; what could change code
  * outside its function (directives, `asm`, unbalanced braces, line splices) is refused. The
- * same registration twice is fine; another one under a known name is ARGUMENT, and so is a
- * name of the library's own (::jit_gemm_epilogue_named).
+ * same registration twice is fine, wherever the text stands; another one under a known
+ * name is ARGUMENT, and so is a name of the library's own (::jit_gemm_epilogue_named).
  *
  * @return OK, ARGUMENT (name, operands), COMPILE (the text; see the diagnostics),
  * NO_MEMORY, VERSION

@@ -523,6 +523,7 @@ static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
                                 &canonical));
     if (item.has_range) {
         JG_TRY(jg_range_check(&range, &canonical, &item.range));
+        item.asked_range = range;
     }
     return append_problem(manifest, &item);
 }

@@ -44,6 +44,7 @@ struct jg_manifest_problem {
     jit_gemm_problem problem; /* of the greatest size of a range */
     bool has_range;           /* the kernels of its bands are meant */
     struct jg_range range;
+    jit_gemm_range asked_range; /* the same as it was given */
 };
 
 enum { JG_MANIFEST_MOST_ARCHS = 16, JG_MANIFEST_MOST_DEVICES = 16 };

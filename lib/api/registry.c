@@ -78,9 +78,9 @@ static bool make_room_for_one(struct list *list)
     return true;
 }
 
-/* Takes the epilogue over only if `ret_taken` is set. Called with the mutex held. */
-static jit_gemm_status add_or_compare(struct jg_registry *registry,
-                                      struct jg_epilogue *epilogue, bool *ret_taken)
+/* OK with *ret_is_known: the same one is there. Called with the mutex held. */
+static jit_gemm_status compare(const struct jg_registry *registry,
+                               const struct jg_epilogue *epilogue, bool *ret_is_known)
 {
     if (jg_named_epilogue_find(epilogue->name) != NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.name",
@@ -89,14 +89,24 @@ static jit_gemm_status add_or_compare(struct jg_registry *registry,
                        "'%s' is an epilogue of the library", epilogue->name);
     }
     const struct jg_epilogue *known = find_by_name(&registry->own, epilogue->name);
-    if (known != NULL) {
-        if (jg_epilogue_equal(known, epilogue)) {
-            return JIT_GEMM_OK;
-        }
+    if (known != NULL && !jg_epilogue_equal(known, epilogue)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.name",
-                       "choose another name, or register exactly the same text, operands "
-                       "and source name again",
+                       "choose another name, or register exactly the same text and "
+                       "operands again",
                        "another epilogue is registered as '%s'", epilogue->name);
+    }
+    *ret_is_known = known != NULL;
+    return JIT_GEMM_OK;
+}
+
+/* Takes the epilogue over only if `ret_taken` is set. Called with the mutex held. */
+static jit_gemm_status add_or_compare(struct jg_registry *registry,
+                                      struct jg_epilogue *epilogue, bool *ret_taken)
+{
+    bool is_known = false;
+    JG_TRY(compare(registry, epilogue, &is_known));
+    if (is_known) {
+        return JIT_GEMM_OK;
     }
     if (!make_room_for_one(&registry->own)) {
         return jg_fail_memory();
@@ -132,6 +142,36 @@ jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log
     }
     jg_epilogue_warn(epilogue, log);
     return JIT_GEMM_OK;
+}
+
+/* Called with the mutex of `registry` held; `other` is the caller's alone. */
+static jit_gemm_status take_all(struct jg_registry *registry, struct jg_registry *other)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < other->own.count; i++) {
+        JG_TRY(compare(registry, other->own.items[i], &is_known));
+    }
+    while (other->own.count > 0) { /* from the first one on, which keeps the order */
+        bool is_taken = false;
+        struct jg_epilogue *epilogue = other->own.items[0];
+        JG_TRY(add_or_compare(registry, epilogue, &is_taken));
+        other->own.count--;
+        memmove(other->own.items, other->own.items + 1,
+                other->own.count * sizeof(struct jg_epilogue *));
+        if (!is_taken) {
+            jg_epilogue_destroy(epilogue);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_registry_take_all(struct jg_registry *registry,
+                                     struct jg_registry *other)
+{
+    pthread_mutex_lock(&registry->mutex);
+    const jit_gemm_status status = take_all(registry, other);
+    pthread_mutex_unlock(&registry->mutex);
+    return status;
 }
 
 static bool has_equal_operands(const struct jg_epilogue *epilogue,

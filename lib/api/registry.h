@@ -23,6 +23,12 @@ void jg_registry_destroy(struct jg_registry *registry);
 jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log,
                                 const jit_gemm_epilogue *user);
 
+/* Moves the caller's epilogues of another registry, which nobody else uses: those that are
+ * here already are destroyed. ARGUMENT, before any is moved: another one is here under one
+ * of the names; NO_MEMORY. */
+jit_gemm_status jg_registry_take_all(struct jg_registry *registry,
+                                     struct jg_registry *other);
+
 /* Logs what is legal and slow: the first double literal. */
 void jg_epilogue_warn(const struct jg_epilogue *epilogue, struct jg_log *log);
 

@@ -513,8 +513,7 @@ void jg_epilogue_destroy(struct jg_epilogue *epilogue)
 
 bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b)
 {
-    if (strcmp(a->name, b->name) != 0 || strcmp(a->source_name, b->source_name) != 0 ||
-        a->first_line != b->first_line || a->source_size != b->source_size ||
+    if (strcmp(a->name, b->name) != 0 || a->source_size != b->source_size ||
         memcmp(a->source, b->source, a->source_size) != 0 ||
         !jg_compiled_equal(&a->compiled, &b->compiled) ||
         a->operand_count != b->operand_count) {

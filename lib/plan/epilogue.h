@@ -101,6 +101,7 @@ static inline bool jg_epilogue_is_linked(const struct jg_epilogue *epilogue)
 {
     return epilogue != NULL && epilogue->compiled.kind == JIT_GEMM_CODE_LTOIR;
 }
+/* Of the same kernel: where the text stands does not count. */
 bool jg_epilogue_equal(const struct jg_epilogue *a, const struct jg_epilogue *b);
 /* Canonical bytes of what a kernel is made of: name, operands, source, and of a compiled
  * function code and symbol. Where the text stands is for messages, and no part of it. */

@@ -7,6 +7,10 @@
 
 #include "api/manifest.h"
 #include "api_fixture.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "jit_gemm/family.h"
+#include "jit_gemm/scales.h"
 
 static const char two_problems[] = "jit_gemm manifest 1\n"
                                    "# a comment\n"
@@ -527,5 +531,137 @@ Test(manifest, mistakes_are_named_with_their_line)
         (void)prewarm(&fixture, rows[i].text, NULL, rows[i].status);
         cr_expect(api_error_has(rows[i].words), "row %zu", i);
     }
+    api_fixture_close(&fixture);
+}
+
+/* Writes it into the fixture's folder and loads it. */
+static jit_gemm_status load(struct api_fixture *fixture, const char *text, bool creates_all)
+{
+    char path[96];
+    struct jg_str bytes = {0};
+    jg_str_puts(&bytes, text);
+    snprintf(path, sizeof(path), "%s/loaded.manifest", fixture->folder);
+    cr_assert_eq(jg_file_replace(path, &bytes), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    jg_str_free(&bytes);
+    return jit_gemm_context_load_manifest(fixture->context, path, creates_all);
+}
+
+static const char all_kinds[] = "jit_gemm manifest 1\n"
+                                "epilogue scaled\n"
+                                "operand s scalar f32\n"
+                                "snippet\n"
+                                "d = acc * s;\n"
+                                "end\n"
+                                "problem 256x256x256 f16 epilogue=scaled\n"
+                                "problem m=1..512 n=512 k=512 a=bf16 dynamic=m loss=0%\n"
+                                "pack bytes=1 from=row to=128x4\n";
+
+Test(manifest, loading_registers_its_epilogues_and_creates_nothing)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    cr_assert_eq(load(&fixture, all_kinds, false), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
+    cr_expect_eq(api_info_of(&fixture, "512x512x512 bf16 epilogue=scaled").origin,
+                 JIT_GEMM_ORIGIN_COMPILED);
+    const jit_gemm_operand operand = {
+        .name = "s", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_F32};
+    jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                  .name = "scaled",
+                                  .source = "d = acc * s;",
+                                  .source_name = "model.py",
+                                  .first_line = 40,
+                                  .operands = &operand,
+                                  .operand_count = 1};
+    cr_expect_eq(jit_gemm_epilogue_register(fixture.context, &epilogue), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_expect_eq(load(&fixture, all_kinds, false), JIT_GEMM_OK, "twice");
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, loading_can_create_every_kernel)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    cr_assert_eq(load(&fixture, all_kinds, true), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+
+    const int calls = jg_compiler_dummy_calls(fixture.compiler);
+    const long loads = atomic_load(&fixture.fake->loads);
+    cr_expect_eq(api_info_of(&fixture, "256x256x256 f16 epilogue=scaled").origin,
+                 JIT_GEMM_ORIGIN_MEMORY);
+    const jit_gemm_problem problem = api_problem("n=512 k=512 a=bf16 dynamic=m");
+    jit_gemm_range range;
+    jit_gemm_family *family = NULL;
+    cr_assert_eq(jit_gemm_range_parse("m=1..512 loss=0%", &range), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_family_create(fixture.context, &problem, &range, &family),
+                 JIT_GEMM_OK);
+    const jit_gemm_scale scale = {
+        .kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 32};
+    jit_gemm_packer *packer = NULL;
+    cr_assert_eq(jit_gemm_packer_create(fixture.context, &scale,
+                                        JIT_GEMM_SCALE_LAYOUT_128X4, &packer),
+                 JIT_GEMM_OK);
+    cr_expect_gt(calls, 2);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), calls);
+    cr_expect_eq(atomic_load(&fixture.fake->loads), loads);
+    jit_gemm_packer_destroy(&packer);
+    jit_gemm_family_destroy(&family);
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, loading_that_fails_registers_nothing)
+{
+    static const char conflict[] = "jit_gemm manifest 1\n"
+                                   "epilogue other\nsnippet\nd = acc;\nend\n"
+                                   "epilogue scaled\nsnippet\nd = acc * 2.0f;\nend\n";
+    static const char wrong[] = "jit_gemm manifest 1\n"
+                                "epilogue other\nsnippet\nd = acc;\nend\n"
+                                "problem 1x2\n";
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    cr_assert_eq(load(&fixture, all_kinds, false), JIT_GEMM_OK);
+    const jit_gemm_problem other = api_problem("256x256x256 f16 epilogue=other");
+
+    cr_expect_eq(load(&fixture, conflict, false), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("another epilogue is registered as 'scaled'"));
+    cr_expect_eq(load(&fixture, wrong, false), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("manifest line 6: "));
+    cr_expect_eq(jit_gemm_context_load_manifest(fixture.context, "/nonexistent/m", 0),
+                 JIT_GEMM_ERR_IO);
+
+    cr_expect_eq(jit_gemm_check(fixture.context, &other), JIT_GEMM_ERR_ARGUMENT);
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, loading_stands_every_failing_allocation)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    cr_assert_eq(load(&fixture, all_kinds, false), JIT_GEMM_OK);
+    char path[96];
+    snprintf(path, sizeof(path), "%s/loaded.manifest", fixture.folder);
+    jit_gemm_status status = JIT_GEMM_ERR_NO_MEMORY;
+    long number = 1;
+
+    for (; status != JIT_GEMM_OK && number < 1000; number++) {
+        jit_gemm_context_options options = api_fixture_options(&fixture);
+        jit_gemm_context *context = NULL;
+        options.no_cache = 1;
+        options.cache_dir = NULL;
+        cr_assert_eq(jit_gemm_context_create(&options, &context), JIT_GEMM_OK);
+        jg_alloc_fail_at(number, false);
+        status = jit_gemm_context_load_manifest(context, path, 0);
+        jg_alloc_fail_at(0, false);
+        cr_assert(status == JIT_GEMM_OK || status == JIT_GEMM_ERR_NO_MEMORY, "%ld: %s",
+                  number, jit_gemm_last_error());
+        jit_gemm_context_destroy(&context);
+    }
+
+    cr_expect_eq(status, JIT_GEMM_OK);
+    cr_expect_gt(number, 10);
     api_fixture_close(&fixture);
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* A manifest into a context: its epilogues, and if that is wanted its kernels. */
+#include "api/context.h"
+#include "api/manifest.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "jit_gemm/family.h"
+#include "jit_gemm/scales.h"
+
+#define MOST_BYTES ((size_t)64 * 1024 * 1024)
+
+/* Kernels stay in the context when the handles that they were made for are gone. */
+static jit_gemm_status create_problem(jit_gemm_context *context,
+                                      const struct jg_manifest_problem *item)
+{
+    if (item->has_range) {
+        jit_gemm_family *family = NULL;
+        JG_TRY(
+            jit_gemm_family_create(context, &item->problem, &item->asked_range, &family));
+        jit_gemm_family_destroy(&family);
+        return JIT_GEMM_OK;
+    }
+    jit_gemm *gemm = NULL;
+    JG_TRY(jit_gemm_create(context, &item->problem, &gemm));
+    jit_gemm_destroy(&gemm);
+    return JIT_GEMM_OK;
+}
+
+/* Of any scales of that size: the kernel is the same. */
+static jit_gemm_status create_pack(jit_gemm_context *context, const struct jg_pack *pack)
+{
+    const bool is_byte = pack->element_bytes == 1;
+    const jit_gemm_scale scale = {.kind = JIT_GEMM_SCALE_BLOCK,
+                                  .dtype =
+                                      is_byte ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32,
+                                  .block_mn = 1,
+                                  .block_k = is_byte ? 32 : 128,
+                                  .layout = pack->from};
+    jit_gemm_packer *packer = NULL;
+    JG_TRY(jit_gemm_packer_create(context, &scale, pack->to, &packer));
+    jit_gemm_packer_destroy(&packer);
+    return JIT_GEMM_OK;
+}
+
+static jit_gemm_status load(jit_gemm_context *context, struct jg_manifest *manifest,
+                            bool creates_all)
+{
+    JG_TRY(jg_registry_take_all(context->epilogues, manifest->epilogues));
+    for (size_t i = 0; creates_all && i < manifest->problem_count; i++) {
+        JG_TRY(create_problem(context, &manifest->problems[i]));
+    }
+    for (size_t i = 0; creates_all && i < manifest->pack_count; i++) {
+        JG_TRY(create_pack(context, &manifest->packs[i]));
+    }
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jit_gemm_context_load_manifest(jit_gemm_context *context, const char *path,
+                                               int32_t creates_all)
+{
+    JG_TRY(jg_check_context(context));
+    JG_TRY(jg_check_pointer(path, "path"));
+    if (creates_all != 0) {
+        JG_TRY(jg_context_need_device(context));
+    }
+    struct jg_str text = {0};
+    struct jg_manifest manifest = {0};
+    jit_gemm_status status = jg_file_read(path, MOST_BYTES, &text);
+    if (status == JIT_GEMM_OK) {
+        status = jg_manifest_parse(jg_str_text(&text), text.size, context->log, &manifest);
+    }
+    jg_str_free(&text);
+    if (status == JIT_GEMM_OK) {
+        status = load(context, &manifest, creates_all != 0);
+        jg_manifest_free(&manifest);
+    }
+    return status;
+}
