@@ -214,6 +214,9 @@ struct cli_manifest_job {
     int64_t jobs;
     bool require_cached; /* nothing is compiled */
     const char *bundle;  /* file to write, or NULL */
+    bool only_estimate;  /* nor looked for as a failure */
+    bool json;           /* the outcome as one JSON object */
+    int64_t deadline_s;  /* 0: none */
 };
 /* Prewarms, prints what came of it, and gives the exit code. */
 int cli_run_manifest(const struct cli_manifest_job *job,

@@ -11,7 +11,7 @@
 
 #include "cli.h"
 
-enum { MAX_ARCHS = 8, BAR_WIDTH = 30 };
+enum { MAX_ARCHS = 8, BAR_WIDTH = 30, MOST_DEADLINE_S = 1000000 };
 
 static const struct cli_help prewarm_help = {
     "prewarm MANIFEST [--arch ARCH[,ARCH...]] [--device gpu|emulator] [OPTION...]",
@@ -25,6 +25,7 @@ static const struct cli_help prewarm_help = {
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --jobs 4 --cache /srv/model/kernels\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a,sm_100a --bundle model.jgb\n"
+    "  jit-gemm prewarm model.manifest --arch sm_90a --estimate\n"
     "  jit-gemm prewarm model.manifest --arch sm_90a --device emulator\n",
 };
 
@@ -51,7 +52,16 @@ static void cancel_compiles(int number)
 struct progress {
     bool is_terminal;
     size_t done, total;
+    double start_s;
 };
+
+static double read_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static int show_progress(void *user, size_t done, size_t total, const char *problem)
 {
@@ -65,7 +75,12 @@ static int show_progress(void *user, size_t done, size_t total, const char *prob
         memset(bar, '.', BAR_WIDTH);
         memset(bar, '#', filled);
         bar[BAR_WIDTH] = '\0';
-        fprintf(stderr, "\r\033[K[%s] %zu/%zu %.60s", bar, done, total, problem);
+        const double left_s = done ? (read_seconds() - progress->start_s) *
+                                         (double)(total - done) / (double)done
+                                   : 0;
+
+        fprintf(stderr, "\r\033[K[%s] %zu/%zu %.0f s left %.50s", bar, done, total, left_s,
+                problem);
         fflush(stderr);
     }
     return 0;
@@ -114,19 +129,44 @@ static int split_archs(char *text, const char *archs[MAX_ARCHS], size_t *ret_cou
     return CLI_OK;
 }
 
-static double read_seconds(void)
+/* The outcome of a call that has ended. */
+static void print_json(const struct cli_manifest_job *job, jit_gemm_status status,
+                       const jit_gemm_prewarm_result *result, double seconds)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    printf("{");
+    cli_json_field(stdout, "command", job->name, true);
+    cli_json_field(stdout, "status", jit_gemm_status_name(status), true);
+    if (status != JIT_GEMM_OK) {
+        cli_json_field(stdout, "error", jit_gemm_last_error(), true);
+    }
+    printf("\"total\": %zu, \"cached\": %zu, \"failed\": %zu, \"jobs\": %u", result->total,
+           result->cached, result->failed, result->jobs);
+    if (job->only_estimate) {
+        printf(", \"missing\": %zu, \"estimated_seconds\": ", result->missing);
+        cli_json_number(stdout, result->estimated_seconds);
+        printf(", \"estimated_bytes\": %" PRIu64, result->estimated_bytes);
+    } else if (!job->require_cached) {
+        printf(", \"compiled\": %zu, \"seconds\": ", result->compiled);
+        cli_json_number(stdout, seconds);
+    }
+    if (job->bundle != NULL && status == JIT_GEMM_OK) {
+        printf(", \"bundle\": {\"kernels\": %zu, \"bytes\": %" PRIu64 ", ",
+               result->bundle_kernels, result->bundle_bytes);
+        cli_json_field(stdout, "path", job->bundle, false);
+        printf("}");
+    }
+    printf("}\n");
 }
 
-/* The summary of a call that has ended. */
 static void print_summary(const struct cli_manifest_job *job, jit_gemm_status status,
                           const jit_gemm_prewarm_result *result, double seconds)
 {
-    if (job->require_cached && status != JIT_GEMM_ERR_CANCELLED) {
+    if (job->only_estimate) {
+        printf("estimate: total=%zu cached=%zu failed=%zu missing=%zu jobs=%u seconds=%.1f "
+               "megabytes=%.1f\n",
+               result->total, result->cached, result->failed, result->missing, result->jobs,
+               result->estimated_seconds, (double)result->estimated_bytes / 1e6);
+    } else if (job->require_cached && status != JIT_GEMM_ERR_CANCELLED) {
         printf("%s: total=%zu cached=%zu failed=%zu\n", job->name, result->total,
                result->cached, result->failed);
     } else {
@@ -150,7 +190,7 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
     jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
     struct sigaction action = {.sa_handler = cancel_compiles,
                                .sa_flags = (int)SA_RESETHAND};
-    double start = read_seconds();
+    progress->start_s = read_seconds();
 
     /* The second Ctrl-C ends the program at once; the cache stands that too. */
     interruptible = context;
@@ -164,14 +204,23 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
         const struct cli_snippet snippets = {.text = manifest, .is_manifest = true};
         cli_report(status, &snippets, verbose);
     }
-    print_summary(job, status, &result, read_seconds() - start);
+    const double seconds = read_seconds() - progress->start_s;
+    if (job->json) {
+        print_json(job, status, &result, seconds);
+    } else {
+        print_summary(job, status, &result, seconds);
+    }
     if (status == JIT_GEMM_ERR_CANCELLED) {
-        return cli_error("cancelled; the same command goes on where it stopped");
+        return cli_error("%s; the same command goes on where it stopped",
+                         job->deadline_s > 0 && seconds >= (double)job->deadline_s
+                             ? "the time of --deadline was over"
+                             : "cancelled");
     }
     /* Where nothing was tried, what was asked for is to blame. */
-    return result.compiled + result.cached + result.failed == 0 ? cli_exit_code(status)
-           : status == JIT_GEMM_OK                              ? CLI_OK
-                                                                : CLI_FAILED;
+    return result.compiled + result.cached + result.failed + result.missing == 0
+               ? cli_exit_code(status)
+           : status == JIT_GEMM_OK ? CLI_OK
+                                   : CLI_FAILED;
 }
 
 static bool is_device_named(const struct cli_context_options *options, const char *manifest)
@@ -205,7 +254,8 @@ int cli_run_manifest(const struct cli_manifest_job *job,
                                          .progress = show_progress,
                                          .progress_user = &progress,
                                          .require_cached = job->require_cached,
-                                         .bundle = job->bundle};
+                                         .bundle = job->bundle,
+                                         .only_estimate = job->only_estimate};
     jit_gemm_context *context = NULL;
     char *manifest = NULL, *arch_list = NULL;
     size_t size = 0;
@@ -214,6 +264,13 @@ int cli_run_manifest(const struct cli_manifest_job *job,
         return cli_usage_error("%s works on the cache; --no-cache leaves nothing to do",
                                job->name);
     }
+    if (job->deadline_s > MOST_DEADLINE_S) {
+        return cli_usage_error("--deadline: at most %d seconds", MOST_DEADLINE_S);
+    }
+    if (job->only_estimate && job->bundle != NULL) {
+        return cli_usage_error("--estimate writes no bundle: leave out --bundle");
+    }
+    settings.deadline_ms = (uint32_t)job->deadline_s * 1000u;
     if (job->jobs > 1024) {
         return cli_usage_error("--jobs: at most 1024");
     }
@@ -269,10 +326,17 @@ static int run_command(const struct cli_help *help, struct cli_manifest_job *job
          "build machine code, or the PTX that the emulator takes", CLI_TEXT, &job->device},
         {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
          &options.recipe},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &job->json},
         {0},
     };
     const struct cli_option bundle[] = {
         {"--bundle", "FILE", "also write all kernels to this file", CLI_TEXT, &job->bundle},
+        {"--estimate", NULL,
+         "compile nothing; say how many kernels are missing, and\nabout how many seconds "
+         "and megabytes they take",
+         CLI_FLAG, &job->only_estimate},
+        {"--deadline", "SECONDS", "end it then; run it again to go on", CLI_INT,
+         &job->deadline_s},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];

@@ -144,6 +144,10 @@ typedef struct jit_gemm_prewarm_options {
     const char *bundle; /**< Path of a bundle that is written in the end, with every kernel
                            of the manifest, unless one has failed; NULL: none. It takes the
                            place of a file at once, by rename. */
+    uint32_t deadline_ms;  /**< Most time of the call; 0: none. Then no build begins, and
+                              compiles under way are ended: ::JIT_GEMM_ERR_CANCELLED. */
+    int32_t only_estimate; /**< Not 0: build nothing, and say what there would be to do.
+                              `progress` and `bundle` do not count. */
 } jit_gemm_prewarm_options;
 
 /** What a prewarm did. */
@@ -157,6 +161,15 @@ typedef struct jit_gemm_prewarm_result {
     size_t bundle_kernels; /**< Kernels in the bundle; 0 if none was written. Problems may
                               share one. */
     uint64_t bundle_bytes; /**< Size of the bundle. */
+    uint32_t jobs;         /**< Builds at a time. */
+    uint32_t reserved;     /**< Zero. */
+    size_t missing; /**< Of an estimate: kernels that would be compiled. Problems may share
+                       one. */
+    double estimated_seconds; /**< Of an estimate: how long they take with `jobs`, by what
+                                 the manifest's other kernels took that are in the cache, or
+                                 else 0.7 s each. */
+    uint64_t estimated_bytes; /**< Of an estimate: how much they add to the cache; 64 KiB
+                                 each where no other kernel is there. */
 } jit_gemm_prewarm_result;
 
 #ifdef __cplusplus

@@ -267,7 +267,8 @@ jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
 
 struct jg_stop jg_context_stop(const jit_gemm_context *context)
 {
-    return (struct jg_stop){&context->cancels, atomic_load(&context->cancels)};
+    return (struct jg_stop){.requests = &context->cancels,
+                            .seen = atomic_load(&context->cancels)};
 }
 
 struct jg_builder jg_context_builder(const jit_gemm_context *context,

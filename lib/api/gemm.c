@@ -151,6 +151,23 @@ jit_gemm_status jg_step_binary(const jit_gemm_context *context,
     return status;
 }
 
+jit_gemm_status jg_step_find(const struct jg_builder *builder, const struct jg_arch *arch,
+                             const struct jg_problem *problem,
+                             const struct jg_choice *choice,
+                             struct jg_build_found *ret_found)
+{
+    struct assembled assembled = {0};
+    jit_gemm_status status =
+        assemble(arch, problem, choice, &assembled.source, &assembled.text);
+    if (status == JIT_GEMM_OK) {
+        const struct jg_build_unit unit = {&assembled.source, arch, problem->epilogue,
+                                           jg_str_text(&assembled.text)};
+        status = jg_build_find(builder, &unit, ret_found);
+    }
+    free_assembled(&assembled);
+    return status;
+}
+
 bool jg_step_reject(jit_gemm_context *context, const struct jg_stop *stop,
                     const struct jg_binary *binary)
 {

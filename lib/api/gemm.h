@@ -47,6 +47,12 @@ jit_gemm_status jg_step_binary(const jit_gemm_context *context,
                                struct jg_step_result *ret_result,
                                struct jg_build_counts *counts);
 
+/* 5 to 7: what 8 would find in the cache, without compiling. */
+jit_gemm_status jg_step_find(const struct jg_builder *builder, const struct jg_arch *arch,
+                             const struct jg_problem *problem,
+                             const struct jg_choice *choice,
+                             struct jg_build_found *ret_found);
+
 /* 2 to 11: a handle of a canonical problem, for a context with a device. For a kernel of a
  * family `ret_is_unfit` is not NULL: the problem is not recorded, and if the device holds
  * no cluster of its config it is set, and smaller ones are chosen from then on. */

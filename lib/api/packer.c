@@ -54,6 +54,26 @@ jit_gemm_status jg_step_pack_binary(const jit_gemm_context *context,
     return status;
 }
 
+jit_gemm_status jg_step_pack_find(const struct jg_builder *builder,
+                                  const struct jg_arch *arch, const struct jg_pack *pack,
+                                  struct jg_build_found *ret_found)
+{
+    struct jg_source source = {0};
+    struct jg_str text = {0};
+    jg_pack_text(pack, &text);
+    jit_gemm_status status = jg_str_status(&text);
+    if (status == JIT_GEMM_OK) {
+        status = jg_source_assemble_pack(arch, pack, &source);
+    }
+    if (status == JIT_GEMM_OK) {
+        const struct jg_build_unit unit = {&source, arch, NULL, jg_str_text(&text)};
+        status = jg_build_find(builder, &unit, ret_found);
+    }
+    jg_source_free(&source);
+    jg_str_free(&text);
+    return status;
+}
+
 /* ------------------------------------------------------------------------ to a kernel */
 
 /* One create. */

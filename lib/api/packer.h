@@ -13,4 +13,9 @@ jit_gemm_status jg_step_pack_binary(const jit_gemm_context *context,
                                     struct jg_step_result *ret_result,
                                     struct jg_build_counts *counts);
 
+/* The same without compiling: what would be found in the cache. */
+jit_gemm_status jg_step_pack_find(const struct jg_builder *builder,
+                                  const struct jg_arch *arch, const struct jg_pack *pack,
+                                  struct jg_build_found *ret_found);
+
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds every kernel of a manifest into the disk cache, several at a time. What the cache
  * has is skipped, so an interrupted prewarm goes on where it stopped. */
-#include <sched.h>
 #include <stdbool.h>
-#include <unistd.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "api/context.h"
 #include "api/gemm.h"
@@ -12,6 +12,7 @@
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/host.h"
 #include "base/math.h"
 #include "base/struct.h"
 #include "compile/makers.h"
@@ -95,6 +96,19 @@ static jit_gemm_status find_problem(const struct prewarm *prewarm, const struct 
     return JIT_GEMM_OK;
 }
 
+/* The config of a task's problem as it is built. */
+static jit_gemm_status choose(const struct prewarm *prewarm, const struct task *task,
+                              struct jg_problem *problem, struct jg_settled *ret_settled,
+                              struct jg_choice *ret_choice)
+{
+    JG_TRY(find_problem(prewarm, task, problem));
+    if (prewarm->code_kind == JG_CODE_PTX) {
+        JG_TRY(jg_budget_refuse_ptx(&problem->budget));
+    }
+    JG_TRY(jg_step_settle(prewarm->context, task->planned, problem, ret_settled, NULL));
+    return jg_step_choose(task->planned, ret_settled, ret_choice, NULL);
+}
+
 static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task *task,
                                      jit_gemm_origin *ret_origin)
 {
@@ -102,12 +116,7 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task 
     struct jg_problem problem;
     struct jg_settled settled;
     struct jg_choice choice;
-    JG_TRY(find_problem(prewarm, task, &problem));
-    if (prewarm->code_kind == JG_CODE_PTX) {
-        JG_TRY(jg_budget_refuse_ptx(&problem.budget));
-    }
-    JG_TRY(jg_step_settle(context, task->planned, &problem, &settled, NULL));
-    JG_TRY(jg_step_choose(task->planned, &settled, &choice, NULL));
+    JG_TRY(choose(prewarm, task, &problem, &settled, &choice));
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
@@ -227,17 +236,8 @@ static size_t count_jobs(uint32_t wanted, size_t total)
 {
     int64_t jobs = wanted;
     if (jobs == 0) {
-        cpu_set_t processors;
-        CPU_ZERO(&processors);
-        jobs = sched_getaffinity(0, sizeof(processors), &processors) == 0
-                   ? CPU_COUNT(&processors)
-                   : 1;
-        const int64_t pages = sysconf(_SC_AVPHYS_PAGES);
-        const int64_t page_bytes = sysconf(_SC_PAGESIZE);
-        int64_t free_bytes = 0;
-        if (pages > 0 && page_bytes > 0 && jg_mul_checked(pages, page_bytes, &free_bytes)) {
-            jobs = jg_min(jobs, free_bytes / JG_BYTES_PER_JOB);
-        }
+        const struct jg_host host = jg_host_read("");
+        jobs = jg_min(host.processors, host.free_bytes / JG_BYTES_PER_JOB);
     }
     jobs = jg_min(jg_max(jobs, 1), JG_JOBS_MAX);
     return (size_t)jg_min(jobs, (int64_t)total);
@@ -256,6 +256,101 @@ static void run_threads(struct prewarm *prewarm, size_t jobs)
     for (size_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
     }
+}
+
+/* ------------------------------------------------------------------------- an estimate */
+
+/* Where no kernel of the manifest is there to go by. */
+#define JG_USUAL_COMPILE_MS 700.0
+#define JG_USUAL_CODE_BYTES 65536.0
+
+/* What the tasks come to. */
+struct tally {
+    jg_cache_name *missing; /* owned; names of those that are not there, one may be twice */
+    size_t missing_count, nameless_count;
+    size_t found_count;
+    double found_ms, found_bytes;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(jg_cache_name));
+}
+
+static size_t count_distinct(struct tally *tally)
+{
+    size_t count = 0;
+    if (tally->missing_count > 0) {
+        qsort(tally->missing, tally->missing_count, sizeof(tally->missing[0]),
+              compare_names);
+    }
+    for (size_t i = 0; i < tally->missing_count; i++) {
+        count += i == 0 || compare_names(&tally->missing[i - 1], &tally->missing[i]) != 0;
+    }
+    return count + tally->nameless_count;
+}
+
+static jit_gemm_status find_task(const struct prewarm *prewarm, const struct task *task,
+                                 struct jg_build_found *ret_found)
+{
+    const struct jg_builder builder = make_builder(prewarm);
+    if (task->item == NULL) {
+        return jg_step_pack_find(&builder, task->planned->arch, task->pack, ret_found);
+    }
+    struct jg_problem problem;
+    struct jg_settled settled;
+    struct jg_choice choice;
+    JG_TRY(choose(prewarm, task, &problem, &settled, &choice));
+    return jg_step_find(&builder, task->planned->arch, &settled.problem, &choice,
+                        ret_found);
+}
+
+/* One that could not be built counts as failed, as it would. */
+static void tally_task(struct prewarm *prewarm, const struct task *task,
+                       struct tally *tally)
+{
+    struct jg_build_found found;
+    const jit_gemm_status status = find_task(prewarm, task, &found);
+    if (status != JIT_GEMM_OK) {
+        note_result(prewarm, status, JIT_GEMM_ORIGIN_COMPILED);
+    } else if (found.is_found) {
+        prewarm->result.cached++;
+        if (found.made_ms > 0) {
+            tally->found_count++;
+            tally->found_ms += found.made_ms;
+            tally->found_bytes += (double)found.code_bytes;
+        }
+    } else if (found.has_name) {
+        tally->missing[tally->missing_count++] = found.name;
+    } else {
+        tally->nameless_count++;
+    }
+}
+
+static jit_gemm_status estimate(struct prewarm *prewarm, uint32_t wanted_jobs)
+{
+    jit_gemm_prewarm_result *result = &prewarm->result;
+    struct tally tally = {.missing =
+                              jg_alloc_array(result->total + 1, sizeof(tally.missing[0]))};
+    if (tally.missing == NULL) {
+        return jg_fail_memory();
+    }
+    for (size_t i = 0; i < result->total; i++) {
+        tally_task(prewarm, &prewarm->tasks[i], &tally);
+    }
+    const double found = (double)tally.found_count;
+    const double each_ms = found > 0 ? tally.found_ms / found : JG_USUAL_COMPILE_MS;
+    const double each_bytes = found > 0 ? tally.found_bytes / found : JG_USUAL_CODE_BYTES;
+    result->missing = count_distinct(&tally);
+    result->jobs = (uint32_t)count_jobs(wanted_jobs, result->missing);
+    if (result->missing > 0) {
+        /* The last round is a whole one. */
+        const size_t rounds = (result->missing + result->jobs - 1) / result->jobs;
+        result->estimated_seconds = (double)rounds * each_ms / 1e3;
+        result->estimated_bytes = (uint64_t)((double)result->missing * each_bytes);
+    }
+    jg_free(tally.missing);
+    return JIT_GEMM_OK;
 }
 
 /* ------------------------------------------------------------------------------ set-up */
@@ -442,12 +537,18 @@ static jit_gemm_status write_bundle(struct prewarm *prewarm, const char *path)
 static jit_gemm_status report_outcome(const struct prewarm *prewarm)
 {
     if (prewarm->is_cancelled && prewarm->done < prewarm->result.total) {
-        const bool is_by_cancel = jg_stop_is_asked(&prewarm->stop);
-        return jg_fail(
-            JIT_GEMM_ERR_CANCELLED, is_by_cancel ? "context" : "options.progress",
-            "run it again to go on: what was built is kept", "%s after %zu of %zu builds",
-            is_by_cancel ? "jit_gemm_cancel was called" : "the callback asked to stop",
-            prewarm->done, prewarm->result.total);
+        const bool is_late = jg_stop_is_late(&prewarm->stop);
+        const bool is_asked = jg_stop_is_asked(&prewarm->stop);
+        return jg_fail(JIT_GEMM_ERR_CANCELLED,
+                       is_late    ? "options.deadline_ms"
+                       : is_asked ? "context"
+                                  : "options.progress",
+                       "run it again to go on: what was built is kept",
+                       "%s after %zu of %zu builds",
+                       is_late    ? "the time was over"
+                       : is_asked ? "jit_gemm_cancel was called"
+                                  : "the callback asked to stop",
+                       prewarm->done, prewarm->result.total);
     }
     if (prewarm->first_failure == JIT_GEMM_OK) {
         return JIT_GEMM_OK;
@@ -472,11 +573,20 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
         options->require_cached ? JIT_GEMM_POLICY_FORBID : JIT_GEMM_POLICY_ALLOW;
     prewarm->progress = options->progress;
     prewarm->progress_user = options->progress_user;
-    if (prewarm->result.total > 0) {
-        run_threads(prewarm, count_jobs(options->jobs, prewarm->result.total));
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (options->only_estimate != 0) {
+        status = estimate(prewarm, options->jobs);
+    } else if (prewarm->result.total > 0) {
+        const size_t jobs = count_jobs(options->jobs, prewarm->result.total);
+        prewarm->result.jobs = (uint32_t)jobs;
+        run_threads(prewarm, jobs);
     }
     pthread_mutex_destroy(&prewarm->mutex);
+    JG_TRY(status);
     JG_TRY(report_outcome(prewarm));
+    if (options->only_estimate != 0) {
+        return JIT_GEMM_OK;
+    }
     return options->bundle != NULL ? write_bundle(prewarm, options->bundle) : JIT_GEMM_OK;
 }
 
@@ -493,11 +603,14 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
     struct prewarm prewarm = {.context = context,
                               .stop = jg_context_stop(context),
                               .result = {.struct_size = sizeof(prewarm.result)}};
+    if (own.deadline_ms > 0) {
+        prewarm.stop.end_ms = jg_now_ms() + own.deadline_ms;
+    }
     if (ret_result != NULL) {
         JG_TRY(jg_struct_export(&prewarm.result, sizeof(prewarm.result), ret_result,
                                 "ret_result"));
     }
-    JG_TRY(need_cache(context, own.require_cached != 0));
+    JG_TRY(need_cache(context, own.require_cached != 0 || own.only_estimate != 0));
     struct jg_manifest parsed;
     JG_TRY(jg_manifest_parse(manifest, size, context->log, &parsed));
     prewarm.manifest = &parsed;

@@ -19,6 +19,7 @@ struct jg_binary {
     uint32_t registers;     /* from the compiler; kept in the entry; 0 for PTX: unknown */
     uint32_t spill_bytes;
     double compile_ms; /* of this call; 0 unless it compiled */
+    double made_ms;    /* that it took whoever compiled it, as the entry says; 0: unknown */
 };
 
 /* The copy's code has failed where memory ran out. */

@@ -185,6 +185,7 @@ static bool accept_blob(const struct build *build, uint32_t root, const struct j
         .root = root,
         .registers = read_metadata_number(blob, "registers"),
         .spill_bytes = read_metadata_number(blob, "spill_bytes"),
+        .made_ms = read_metadata_number(blob, "compile_ms"),
     };
     jg_str_add(&binary.code, blob->payload, blob->payload_size);
     if (binary.code.failed) {
@@ -628,6 +629,41 @@ jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build
         *ret_binary = binary;
     }
     return status;
+}
+
+jit_gemm_status jg_build_find(const struct jg_builder *builder,
+                              const struct jg_build_unit *unit,
+                              struct jg_build_found *ret_found)
+{
+    struct jg_build_counts counts = {0};
+    const struct build build = {builder, unit, &counts};
+    struct jg_binary binary = {0};
+    struct jg_build_found found = {0};
+    JG_TRY(find_on_disk(&build, &binary, &found.is_found));
+    if (found.is_found) {
+        found.has_name = true;
+        found.name = jg_binary_name(&binary);
+        found.code_bytes = binary.code.size;
+        found.made_ms = binary.made_ms;
+        jg_binary_free(&binary);
+        *ret_found = found;
+        return JIT_GEMM_OK;
+    }
+    /* Linked code needs the linker's name too: its kernels are counted one by one. */
+    const char *signature =
+        unit->source->linked == NULL
+            ? jg_toolchain_signature(builder->toolchain, builder->cache, builder->log)
+            : NULL;
+    if (signature != NULL) {
+        struct jg_key key = {0};
+        JG_TRY(jg_key_make(unit->source, signature, unit->arch->name, builder->code_kind,
+                           &key));
+        found.name = cache_key_of(&key).name;
+        found.has_name = true;
+        jg_key_free(&key);
+    }
+    *ret_found = found;
+    return JIT_GEMM_OK;
 }
 
 bool jg_build_reject(const struct jg_builder *builder, const struct jg_binary *binary,

@@ -53,6 +53,18 @@ struct jg_build_counts {
  */
 jit_gemm_status jg_build(const struct jg_builder *builder, const struct jg_build_unit *unit,
                          struct jg_binary *ret_binary, struct jg_build_counts *counts);
+/* What a build would find. */
+struct jg_build_found {
+    bool is_found;
+    bool has_name; /* else nobody here can say what would be made */
+    jg_cache_name name;
+    size_t code_bytes; /* if it is found */
+    double made_ms;    /* that it took to compile; 0: unknown */
+};
+/* The first half of jg_build: looks, and compiles nothing. NO_MEMORY. */
+jit_gemm_status jg_build_find(const struct jg_builder *builder,
+                              const struct jg_build_unit *unit,
+                              struct jg_build_found *ret_found);
 /*
  * Takes the entry out that a binary came from, because the driver refuses its code: the
  * next build compiles. One in a read-only root stays, and builds with these roots pass it

@@ -9,6 +9,7 @@
 #include "api_fixture.h"
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "jit_gemm/family.h"
 #include "jit_gemm/scales.h"
 
@@ -663,5 +664,99 @@ Test(manifest, loading_stands_every_failing_allocation)
 
     cr_expect_eq(status, JIT_GEMM_OK);
     cr_expect_gt(number, 10);
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, an_estimate_counts_each_missing_kernel_once_and_builds_none)
+{
+    static const char three[] = "jit_gemm manifest 1\n"
+                                "problem 256x256x256 f16\n"
+                                "problem m=256 n=256 k=256 a=f16\n"
+                                "problem 512x512x512 f16\n"
+                                "pack bytes=1 from=row to=128x4\n";
+    static const char one[] = "jit_gemm manifest 1\nproblem 512x512x512 f16\n";
+    const jit_gemm_prewarm_options estimate = {
+        .struct_size = sizeof(estimate), .jobs = 2, .only_estimate = 1};
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    const jit_gemm_prewarm_result none = prewarm(&fixture, three, &estimate, JIT_GEMM_OK);
+    cr_expect_eq(none.total, 4);
+    cr_expect_eq(none.cached, 0);
+    cr_expect_eq(none.missing, 3, "%zu", none.missing);
+    cr_expect_eq(none.jobs, 2);
+    cr_expect_float_eq(none.estimated_seconds, 1.4, 1e-9); /* two rounds of 0.7 s */
+    cr_expect_eq(none.estimated_bytes, 3 * 65536);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 0);
+
+    (void)prewarm(&fixture, one, NULL, JIT_GEMM_OK);
+    const jit_gemm_prewarm_result some = prewarm(&fixture, three, &estimate, JIT_GEMM_OK);
+    cr_expect_eq(some.cached, 1);
+    cr_expect_eq(some.missing, 2);
+
+    (void)prewarm(&fixture, three, NULL, JIT_GEMM_OK);
+    const jit_gemm_prewarm_result all = prewarm(&fixture, three, &estimate, JIT_GEMM_OK);
+    cr_expect_eq(all.cached, 4);
+    cr_expect_eq(all.missing, 0);
+    cr_expect_eq(all.estimated_bytes, 0);
+    cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), 3);
+    api_fixture_close(&fixture);
+}
+
+Test(manifest, an_estimate_names_what_could_not_be_built)
+{
+    static const char wrong[] = "jit_gemm manifest 1\nproblem 256x256x256 f16 "
+                                "config=tile=3x3\nproblem 512x512x512 f16\n";
+    const jit_gemm_prewarm_options estimate = {.struct_size = sizeof(estimate),
+                                               .only_estimate = 1};
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    const jit_gemm_prewarm_result result =
+        prewarm(&fixture, wrong, &estimate, JIT_GEMM_ERR_ARGUMENT);
+
+    cr_expect_eq(result.failed, 1);
+    cr_expect_eq(result.missing, 1);
+    cr_expect(api_error_has("tile"), "%s", jit_gemm_last_error());
+    api_fixture_close(&fixture);
+}
+
+/* Goes on once the prewarm's time is over. */
+static int32_t wait_until_late(void *user, size_t done, size_t total, const char *problem)
+{
+    const double *end_ms = user;
+    (void)done;
+    (void)total;
+    (void)problem;
+    while (jg_now_ms() <= *end_ms) {
+    }
+    return 0;
+}
+
+Test(manifest, a_deadline_ends_it_and_the_next_one_goes_on)
+{
+    static const char three[] = "jit_gemm manifest 1\nproblem 256x256x256 f16\n"
+                                "problem 512x512x512 f16\nproblem 1024x1024x1024 f16\n";
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    enum { DEADLINE_MS = 40 };
+    double end_ms = 0;
+    const jit_gemm_prewarm_options options = {.struct_size = sizeof(options),
+                                              .jobs = 1,
+                                              .progress = wait_until_late,
+                                              .progress_user = &end_ms,
+                                              .deadline_ms = DEADLINE_MS};
+
+    end_ms = jg_now_ms() + 2 * DEADLINE_MS;
+    const jit_gemm_prewarm_result first =
+        prewarm(&fixture, three, &options, JIT_GEMM_ERR_CANCELLED);
+
+    cr_expect_leq(first.compiled, 1);
+    cr_expect(api_error_has("options.deadline_ms: the time was over after "), "%s",
+              jit_gemm_last_error());
+    cr_expect(api_error_has(" of 3 builds; run it again to go on"));
+    const jit_gemm_prewarm_result second = prewarm(&fixture, three, NULL, JIT_GEMM_OK);
+    cr_expect_eq(second.cached, first.compiled);
+    cr_expect_eq(second.cached + second.compiled, 3);
     api_fixture_close(&fixture);
 }

@@ -168,6 +168,36 @@ def test_a_manifest_names_its_architectures():
         expect(done.returncode == 2 and "no kernels for 'sm_9'" in done.stderr, "wrong", done)
 
 
+def test_prewarm_says_what_there_is_to_do_and_what_came_of_it():
+    need_compiler()
+    with Folder() as folder:
+        manifest = folder.path / "three.manifest"
+        manifest.write_text("jit_gemm manifest 1\nproblem 128x128x64 bf16\nproblem 128x128x64 bf16 max_registers=250\n"
+                            "problem 128x128x128 bf16\n")
+        words = ["prewarm", manifest, *ARCH, "--jobs", "1"]
+        done = tool(*words, "--estimate", cache=folder.cache)
+        expect(done.returncode == 0 and done.stdout == "estimate: total=3 cached=0 failed=0 missing=2 jobs=1 "
+               "seconds=1.4 megabytes=0.1\n", "the budget is no part of a kernel", done)
+        done = tool(*words, "--json", cache=folder.cache)
+        state = json.loads(done.stdout)
+        expect(done.returncode == 0 and state.pop("seconds") > 0 and state == {
+            "command": "prewarm", "status": "OK", "total": 3, "cached": 1, "failed": 0, "jobs": 1, "compiled": 2},
+            "json", done)
+        state = json.loads(tool(*words, "--estimate", "--json", cache=folder.cache).stdout)
+        expect(state["missing"] == 0 and state["cached"] == 3 and state["estimated_seconds"] == 0, str(state))
+        state = json.loads(tool("verify-manifest", manifest, *ARCH, "--json", cache=folder.cache).stdout)
+        expect(state["status"] == "OK" and state["cached"] == 3 and "compiled" not in state, str(state))
+        done = tool("verify-manifest", manifest, "--arch", "sm_100a", "--json", cache=folder.cache)
+        state = json.loads(done.stdout)
+        expect(done.returncode == 1 and state["status"] == "NOT_CACHED" and state["failed"] == 3 and
+               "forbids compiling" in state["error"], str(state))
+        for more, text in ((["--estimate", "--bundle", "x"], "--estimate writes no bundle"),
+                           (["--deadline", "-1"], "--deadline: `-1` is no whole number"),
+                           (["--deadline", "10000000"], "--deadline: at most 1000000 seconds")):
+            done = tool(*words, *more, cache=folder.cache)
+            expect(done.returncode == 2 and text in done.stderr, text, done)
+
+
 def test_prewarm_reports_a_bad_manifest():
     with Folder() as folder:
         manifest = folder.path / "bad.manifest"

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* How many processors and how much memory this process may use now: what the machine has,
+ * and what its control groups leave of it. */
+#ifndef JG_BASE_HOST_H
+#define JG_BASE_HOST_H
+
+#include <stdint.h>
+
+struct jg_host {
+    int64_t processors; /* at least 1 */
+    int64_t free_bytes; /* of memory, without swapping; INT64_MAX: unknown */
+};
+
+/* `root` is put before each path that is read: "" but for tests. Control groups of both
+ * versions count, from the process's own up to the top. Never fails: what cannot be read
+ * sets no limit. */
+struct jg_host jg_host_read(const char *root);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* What control groups leave of a machine, in trees that look like theirs. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+#define MIB (INT64_C(1024) * 1024)
+
+static char root[64];
+
+static void set_up(void)
+{
+    snprintf(root, sizeof(root), "/tmp/jit_gemm_host_XXXXXX");
+    cr_assert_not_null(mkdtemp(root));
+}
+
+static void tear_down(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", root);
+    cr_assert_eq(system(command), 0);
+}
+
+/* Writes a file of the tree, with its folders. */
+static void put(const char *path, const char *text)
+{
+    char whole[256];
+    snprintf(whole, sizeof(whole), "%s%s", root, path);
+    for (char *at = whole + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        (void)mkdir(whole, 0700);
+        *at = '/';
+    }
+    FILE *file = fopen(whole, "w");
+    cr_assert_not_null(file, "%s", whole);
+    fputs(text, file);
+    fclose(file);
+}
+
+TestSuite(host, .init = set_up, .fini = tear_down);
+
+Test(host, machine_without_groups_has_what_it_has)
+{
+    const struct jg_host unknown = jg_host_read(root);
+    put("/proc/meminfo", "MemTotal:  9999999 kB\nMemFree:  1 kB\nMemAvailable:  2048 kB\n");
+
+    const struct jg_host host = jg_host_read(root);
+
+    cr_expect_eq(unknown.free_bytes, INT64_MAX);
+    cr_expect_eq(host.free_bytes, 2 * MIB);
+    cr_expect_geq(host.processors, 1);
+    cr_expect_eq(host.processors, unknown.processors);
+}
+
+Test(host, groups_of_both_versions_set_limits_up_to_the_top)
+{
+    static const struct {
+        const char *groups; /* of the process */
+        const char *files[8][2];
+        int64_t free_mib;
+        int64_t most_processors; /* 0: the machine's */
+    } rows[] = {
+        {"0::/\n",
+         {{"/sys/fs/cgroup/memory.max", "1073741824\n"},
+          {"/sys/fs/cgroup/memory.current", "536870912\n"},
+          {"/sys/fs/cgroup/cpu.max", "100000 100000\n"}},
+         512,
+         1},
+        {"0::/a/b\n",
+         {{"/sys/fs/cgroup/a/b/memory.max", "max\n"},
+          {"/sys/fs/cgroup/a/b/memory.current", "5\n"},
+          {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"},
+          {"/sys/fs/cgroup/a/memory.max", "104857600\n"},
+          {"/sys/fs/cgroup/a/memory.current", "94371840\n"},
+          {"/sys/fs/cgroup/a/memory.stat", "anon 7\ninactive_file 20971520\nfile 3\n"}},
+         30,
+         0},
+        {"0::/host/only/path\n",
+         {{"/sys/fs/cgroup/memory.max", "10485760\n"},
+          {"/sys/fs/cgroup/memory.current", "20971520\n"}},
+         0,
+         0},
+        {"5:memory:/x\n4:cpuset:/x\n3:cpu,cpuacct:/x\n",
+         {{"/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "209715200\n"},
+          {"/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "104857600\n"},
+          {"/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"},
+          {"/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"}},
+         100,
+         1},
+        {"4:cpu:/x\n",
+         {{"/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n"},
+          {"/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"}},
+         4096,
+         0},
+        {"nonsense\n0:\n", {{"/sys/fs/cgroup/memory.max", "1\n"}}, 4096, 0},
+    };
+    const int64_t all = jg_host_read("").processors > 0 ? jg_host_read(root).processors : 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        tear_down();
+        cr_assert_eq(mkdir(root, 0700), 0);
+        put("/proc/meminfo", "MemAvailable: 4194304 kB\n");
+        put("/proc/self/cgroup", rows[i].groups);
+        for (int k = 0; k < 8 && rows[i].files[k][0] != NULL; k++) {
+            put(rows[i].files[k][0], rows[i].files[k][1]);
+        }
+
+        const struct jg_host host = jg_host_read(root);
+
+        cr_expect_eq(host.free_bytes, rows[i].free_mib * MIB, "row %zu: %lld", i,
+                     (long long)host.free_bytes);
+        cr_expect_eq(host.processors, rows[i].most_processors > 0 ? 1 : all, "row %zu", i);
+    }
+}
