@@ -2,6 +2,7 @@
 #include "cuda/library_paths.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,27 +110,7 @@ static jit_gemm_status add_bare_names(struct jg_library_paths *paths,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status add_usual_paths(struct jg_library_paths *paths,
-                                       const struct jg_library_names *names)
-{
-    const char *home = secure_getenv("CUDA_HOME");
-    if (home != NULL && home[0] != '\0') {
-        struct jg_str folder = {0};
-        jg_str_printf(&folder, "%s/lib64", home);
-        jit_gemm_status status = jg_str_status(&folder);
-        if (status == JIT_GEMM_OK) {
-            status = add_folder(paths, folder.data, names);
-        }
-        jg_str_free(&folder);
-        JG_TRY(status);
-    }
-    for (int i = 0; i < USUAL_FOLDER_COUNT; i++) {
-        JG_TRY(add_folder(paths, usual_folders[i], names));
-    }
-    return add_bare_names(paths, names);
-}
-
-/* --------------------------------------------------------------- beside this library */
+/* ------------------------------------------------------------------ this code's folder */
 
 /* Leaves the folder of a path; false if it names none. */
 static bool cut_to_folder(char *path)
@@ -171,6 +152,132 @@ static bool find_own_folder(char folder[PATH_MAX])
     }
     return find_folder(own.dli_fname, folder);
 }
+
+/* ------------------------------------------------------------------ wheels of Python */
+
+/* The folders of packages below a root, and of libraries below those: of the wheels
+ * nvidia-cuda-nvrtc, -cu12 and nvidia-nvjitlink-cu12. */
+static const char *const package_folders[] = {"/lib/python3*/site-packages",
+                                              "/lib/python3*/dist-packages",
+                                              "/lib/python3/dist-packages"};
+static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib",
+                                            "nvidia/nvjitlink/lib"};
+enum {
+    PACKAGE_FOLDER_COUNT = sizeof(package_folders) / sizeof(package_folders[0]),
+    WHEEL_FOLDER_COUNT = sizeof(wheel_folders) / sizeof(wheel_folders[0])
+};
+
+/* Adds each folder that a pattern fits. */
+static jit_gemm_status add_pattern(struct jg_library_paths *paths, const char *pattern,
+                                   const struct jg_library_names *names)
+{
+    glob_t found;
+    const int result = glob(pattern, GLOB_NOSORT, NULL, &found);
+    jit_gemm_status status = result == GLOB_NOSPACE ? jg_fail_memory() : JIT_GEMM_OK;
+    for (size_t i = 0; result == 0 && i < found.gl_pathc && status == JIT_GEMM_OK; i++) {
+        status = add_folder(paths, found.gl_pathv[i], names);
+    }
+    globfree(&found);
+    return status;
+}
+
+/* The wheels in the packages of a pattern. */
+static jit_gemm_status add_wheels(struct jg_library_paths *paths, const char *packages,
+                                  const struct jg_library_names *names)
+{
+    jit_gemm_status status = JIT_GEMM_OK;
+    for (int i = 0; i < WHEEL_FOLDER_COUNT && status == JIT_GEMM_OK; i++) {
+        struct jg_str pattern = {0};
+        jg_str_printf(&pattern, "%s/%s", packages, wheel_folders[i]);
+        status = jg_str_status(&pattern);
+        if (status == JIT_GEMM_OK) {
+            status = add_pattern(paths, pattern.data, names);
+        }
+        jg_str_free(&pattern);
+    }
+    return status;
+}
+
+/* A root with a '*' or the like would be a pattern itself: there is none. */
+static jit_gemm_status add_wheels_below(struct jg_library_paths *paths, const char *root,
+                                        const char *below,
+                                        const struct jg_library_names *names)
+{
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (root == NULL || root[0] != '/' || strpbrk(root, "*?[\\") != NULL) {
+        return JIT_GEMM_OK;
+    }
+    for (int i = 0; i < PACKAGE_FOLDER_COUNT && status == JIT_GEMM_OK; i++) {
+        struct jg_str packages = {0};
+        jg_str_printf(&packages, "%s%s%s", root, below, package_folders[i]);
+        status = jg_str_status(&packages);
+        if (status == JIT_GEMM_OK) {
+            status = add_wheels(paths, packages.data, names);
+        }
+        jg_str_free(&packages);
+    }
+    return status;
+}
+
+/* The packages that this library itself is one of, if it is. */
+static jit_gemm_status add_own_wheels(struct jg_library_paths *paths,
+                                      const struct jg_library_names *names)
+{
+    static const char *const words[] = {"/site-packages/", "/dist-packages/"};
+    char folder[PATH_MAX + 1];
+    if (!find_own_folder(folder) || strpbrk(folder, "*?[\\") != NULL) {
+        return JIT_GEMM_OK;
+    }
+    snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "/");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        char *at = strstr(folder, words[i]);
+        if (at != NULL) {
+            at[strlen(words[i]) - 1] = '\0';
+            return add_wheels(paths, folder, names);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Behind the usual folders: those of this library's own packages, of the environment that
+ * is active, of the user and of the machine. */
+static jit_gemm_status add_python_paths(struct jg_library_paths *paths,
+                                        const struct jg_library_names *names)
+{
+    JG_TRY(add_own_wheels(paths, names));
+    JG_TRY(add_wheels_below(paths, secure_getenv("VIRTUAL_ENV"), "", names));
+    JG_TRY(add_wheels_below(paths, secure_getenv("CONDA_PREFIX"), "", names));
+    JG_TRY(add_wheels_below(paths, secure_getenv("HOME"), "/.local", names));
+    JG_TRY(add_wheels_below(paths, "/usr/local", "", names));
+    JG_TRY(add_wheels_below(paths, "/usr", "", names));
+    note_searched(paths, "nvidia/cu13/lib and nvidia/cuda_nvrtc/lib of Python's packages");
+    return JIT_GEMM_OK;
+}
+
+/* -------------------------------------------------------------------- the usual places */
+
+static jit_gemm_status add_usual_paths(struct jg_library_paths *paths,
+                                       const struct jg_library_names *names)
+{
+    const char *home = secure_getenv("CUDA_HOME");
+    if (home != NULL && home[0] != '\0') {
+        struct jg_str folder = {0};
+        jg_str_printf(&folder, "%s/lib64", home);
+        jit_gemm_status status = jg_str_status(&folder);
+        if (status == JIT_GEMM_OK) {
+            status = add_folder(paths, folder.data, names);
+        }
+        jg_str_free(&folder);
+        JG_TRY(status);
+    }
+    for (int i = 0; i < USUAL_FOLDER_COUNT; i++) {
+        JG_TRY(add_folder(paths, usual_folders[i], names));
+    }
+    JG_TRY(add_python_paths(paths, names));
+    return add_bare_names(paths, names);
+}
+
+/* --------------------------------------------------------------- beside this library */
 
 /* The folder that lies beside a folder under that name. */
 static jit_gemm_status add_sibling(struct jg_library_paths *paths, const char *parent,

@@ -22,8 +22,9 @@ struct jg_library_paths {
  * as the folder does, and that nobody else may write; `searched` says which were not.
  *
  * Lists paths, best first. `named` is a library, or a folder that has one, and is then the
- * only path; NULL: $CUDA_HOME, the usual folders, the folder given at build time, and the
- * loader's own search. NO_MEMORY.
+ * only path; NULL: $CUDA_HOME, the usual folders, the folder given at build time, wheels of
+ * NVIDIA's among Python's packages (this library's own, $VIRTUAL_ENV, $CONDA_PREFIX, the
+ * user's, the machine's), and the loader's own search. NO_MEMORY.
  */
 jit_gemm_status jg_library_paths_find(const struct jg_library_names *names,
                                       const char *named,

@@ -356,5 +356,21 @@ def test_a_compile_error_is_in_the_users_coordinates():
         expect("jg/" not in done.stderr, "generated code shows", done)
 
 
+def test_env_lists_every_variable_that_is_read():
+    read = set()
+    for folder in ("lib", "cache", "tools"):
+        for path in (ROOT / folder).rglob("*.c"):
+            text = path.read_text(encoding="utf-8")
+            read |= set(re.findall(r'getenv\("(\w+)"\)', text))
+            if "getenv(" in text:
+                read |= set(re.findall(r'"(JIT_GEMM_[A-Z_]+)"', text))
+            for table in re.findall(r"homes\[\] = \{([^}]*)\}", text):
+                read |= set(re.findall(r'"(\w+)"', table))
+    read |= set(re.findall(r'VARIABLE "(\w+)"', (ROOT / "tools" / "disassembler.h").read_text(encoding="utf-8")))
+    listed = set(re.findall(r"^([A-Z_]+)$", tool("env").stdout, re.M))
+    expect({"JIT_GEMM_NVRTC", "CUDA_HOME", "CUDA_PATH", "HOME", "JIT_GEMM_NVDISASM"} <= read, f"read: {read}")
+    expect(read <= listed, f"not listed: {sorted(read - listed)}")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))

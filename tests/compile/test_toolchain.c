@@ -229,6 +229,62 @@ Test(toolchain, usual_places_begin_with_cuda_home_and_end_with_bare_names)
     unit_remove_folder(folder);
 }
 
+/* Makes the folders of a path below `root`, and copies a library into the last one. */
+static void put_library(const char *root, const char *path, char *ret_library, size_t size)
+{
+    snprintf(ret_library, size, "%s/%s", root, path);
+    for (char *at = ret_library + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        (void)mkdir(ret_library, 0755);
+        *at = '/';
+    }
+    copy_file(JG_FAKE_NVRTC_OLD, ret_library);
+}
+
+static bool has_path(const struct jg_library_paths *places, const char *path)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (strcmp(places->paths[i], path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Test(toolchain, wheels_of_python_are_found_where_packages_are)
+{
+    static const struct {
+        const char *variable, *path;
+    } rows[] = {
+        {"VIRTUAL_ENV", "lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+        {"CONDA_PREFIX",
+         "lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
+        {"HOME", ".local/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+    };
+    cr_assert_eq(unsetenv("JIT_GEMM_NVRTC"), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char folder[64], library[192];
+        unit_make_folder(folder);
+        put_library(folder, rows[i].path, library, sizeof(library));
+        cr_assert_eq(setenv(rows[i].variable, folder, 1), 0);
+        struct jg_library_paths places = {0};
+
+        cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);
+        const bool is_found = has_path(&places, library);
+        jg_library_paths_free(&places);
+        cr_assert_eq(chmod(library, 0666), 0);
+        cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);
+
+        cr_expect(is_found, "%s", rows[i].path);
+        cr_expect_not(has_path(&places, library), "%s", rows[i].path);
+        cr_expect_not_null(strstr(jg_str_text(&places.searched), "is not trusted"));
+        cr_expect_str_eq(places.paths[places.count - 1], "libnvrtc.so.12");
+        jg_library_paths_free(&places);
+        cr_assert_eq(unsetenv(rows[i].variable), 0);
+        unit_remove_folder(folder);
+    }
+}
+
 Test(toolchain, a_library_that_others_may_write_is_passed)
 {
     char folder[64], place[96], library[128];
