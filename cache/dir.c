@@ -85,15 +85,26 @@ static jg_cache_result take_path(const char *source, const char *base, const cha
     return JG_CACHE_OK;
 }
 
-/* A path nobody gave for this cache: never in the shared temporary folder. */
+/* Is it the user's alone? Who may write it could put a cache there, and who may rename it
+ * is looked at when the path is walked. */
+static bool is_private(const char *folder)
+{
+    struct stat st;
+    return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* A path nobody gave for this cache: never in a shared temporary folder, where anybody may
+ * have made it first. A private folder below one, such as the HOME of a job, is as good as
+ * any. */
 static jg_cache_result derive_path(const char *source, const char *base, const char *tail,
                                    bool base_may_be_created, struct chosen *ret_chosen,
                                    const struct jg_cache_why *why)
 {
-    if (is_below_tmp(base)) {
+    if (is_below_tmp(base) && !is_private(base)) {
         jg_cache_say(why,
-                     "%s is below a shared temporary folder (%.200s), which is used only "
-                     "when named: set JIT_GEMM_CACHE_DIR to a folder of yours",
+                     "%s is in a shared temporary folder and not yours alone (%.200s): set "
+                     "JIT_GEMM_CACHE_DIR to a folder of yours",
                      source, base);
         return JG_CACHE_NO_FOLDER;
     }

@@ -102,7 +102,8 @@ typedef struct jg_cache_counts {
  * How a folder is opened. Without `folder`, the first of these that is set and not empty:
  * `environment`, $XDG_CACHE_HOME/jit_gemm, $HOME/.cache/jit_gemm, the same below the home
  * of the password entry. A set but unusable one is refused, never skipped. The last three
- * are refused below /tmp, and a program with raised rights (set-user-id, capabilities)
+ * are refused below /tmp, /var/tmp and /dev/shm, unless their folder is the user's and
+ * nobody else may write it; and a program with raised rights (set-user-id, capabilities)
  * gets none of the four.
  */
 typedef struct jg_cache_options {

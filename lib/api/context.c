@@ -99,8 +99,8 @@ static jit_gemm_status open_cache(jit_gemm_context *context,
         return JIT_GEMM_OK;
     }
     context->is_cache_wanted = true;
-    return jg_cache_folder_open(options, context->log, &context->cache,
-                                context->cache_reason, sizeof(context->cache_reason));
+    return jg_cache_folder_open(options, &context->cache, context->cache_reason,
+                                sizeof(context->cache_reason));
 }
 
 /* `path` may be NULL. */
@@ -298,10 +298,17 @@ void jg_context_count_build(jit_gemm_context *context, const struct jg_build_cou
     stats->cache_store_errors += counts->cache_store_errors;
     stats->forbidden_misses += counts->forbidden_misses;
     stats->compile_ms += counts->compile_ms;
+    bool is_first_loss = false;
     if (context->is_cache_wanted && context->cache == NULL) {
+        is_first_loss = counts->compiles > 0 && stats->cache_store_errors == 0;
         stats->cache_store_errors += counts->compiles; /* each of them was to be kept */
     }
     pthread_mutex_unlock(&context->mutex);
+    if (is_first_loss) { /* not earlier: who compiles nothing misses no cache */
+        jg_log_line(context->log, JIT_GEMM_SEVERITY_WARNING,
+                    "no disk cache, kernels are compiled again in every process: %s",
+                    context->cache_reason);
+    }
 }
 
 void jg_context_count_create(jit_gemm_context *context, jit_gemm_origin origin,

@@ -85,19 +85,13 @@ static jit_gemm_status find_cache_limit(const jit_gemm_context_options *options,
 }
 
 jit_gemm_status jg_cache_folder_open(const jit_gemm_context_options *options,
-                                     struct jg_log *log, struct jg_cache **ret_cache,
-                                     char *reason, size_t reason_size)
+                                     struct jg_cache **ret_cache, char *reason,
+                                     size_t reason_size)
 {
     jg_cache_options cache_options = {.folder = options->cache_dir,
                                       .environment = jg_env_get(JG_ENV_CACHE_DIR)};
     JG_TRY(find_cache_limit(options, &cache_options.max_bytes));
-    const jg_cache_result result =
-        jg_cache_open(&cache_options, ret_cache, reason, reason_size);
-    if (result != JG_CACHE_OK) {
-        jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
-                    "no disk cache, kernels are compiled again in every process: %s (%s)",
-                    reason, jg_cache_result_name(result));
-    }
+    (void)jg_cache_open(&cache_options, ret_cache, reason, reason_size);
     return JIT_GEMM_OK;
 }
 

@@ -17,9 +17,9 @@ jit_gemm_status jg_cache_roots_open(const jit_gemm_context_options *options,
                                     struct jg_log *log, struct jg_roots **ret_roots);
 
 /* A folder that cannot be had costs time, never the call: `ret_cache` is untouched then,
- * `reason` says why, and so does the log. ARGUMENT, if the limit is none. */
+ * `reason` says why. ARGUMENT, if the limit is none. */
 jit_gemm_status jg_cache_folder_open(const jit_gemm_context_options *options,
-                                     struct jg_log *log, struct jg_cache **ret_cache,
-                                     char *reason, size_t reason_size);
+                                     struct jg_cache **ret_cache, char *reason,
+                                     size_t reason_size);
 
 #endif

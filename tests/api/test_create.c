@@ -196,12 +196,20 @@ Test(create, unwritable_cache_folder_costs_only_a_counter)
     jit_gemm_context_options options = api_fixture_options(&fixture);
     options.cache_dir = "/proc/jit_gemm_cannot_be_made";
     api_fixture_open_with(&fixture, &options, 0);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16");
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK);
+    cr_expect_null(strstr(fixture.log, "no disk cache"), "nothing was compiled");
 
     jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    jit_gemm *other = create(&fixture, "256x512x512 bf16");
 
     cr_expect_eq(info_of(gemm).origin, JIT_GEMM_ORIGIN_COMPILED);
-    cr_expect_eq(api_fixture_stats(&fixture).cache_store_errors, 1);
-    cr_expect_not_null(strstr(fixture.log, "no disk cache"), "%s", fixture.log);
+    cr_expect_eq(api_fixture_stats(&fixture).cache_store_errors, 2);
+    const char *line = strstr(fixture.log, "no disk cache");
+    cr_assert_not_null(line, "%s", fixture.log);
+    cr_expect_not_null(strstr(line, "/proc/jit_gemm_cannot_be_made"), "%s", line);
+    cr_expect_null(strstr(line + 1, "no disk cache"), "once");
+    jit_gemm_destroy(&other);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

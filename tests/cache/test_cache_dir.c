@@ -149,23 +149,57 @@ Test(cache_dir, home_that_does_not_exist_is_not_made)
     cr_expect_not(path_exists("/jg-cache-test-absent"));
 }
 
-Test(cache_dir, derived_folder_is_never_below_tmp)
+Test(cache_dir, derived_folder_is_never_in_a_shared_folder)
 {
-    setenv("XDG_CACHE_HOME", f.root, 1);
-    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
     static const char *const spellings[] = {
         "//tmp",      "/./tmp/x",      "/var/../tmp/x",       "/var/tmp",
         "/dev/shm/x", "/../dev/./shm", "/tmp/../var//tmp/./x"};
+    static const char *const variables[] = {"XDG_CACHE_HOME", "HOME"};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-        setenv("XDG_CACHE_HOME", spellings[i], 1);
-        cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "%s", spellings[i]);
-        cr_expect(strstr(reason, "JIT_GEMM_CACHE_DIR"), "%s", reason);
+        for (int k = 0; k < 2; k++) {
+            setenv(variables[k], spellings[i], 1);
+            cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "%s",
+                         spellings[i]);
+            cr_expect(strstr(reason, "JIT_GEMM_CACHE_DIR"), "%s", reason);
+            cr_expect(strstr(reason, spellings[i]), "%s", reason);
+            unsetenv(variables[k]);
+        }
     }
+}
+
+Test(cache_dir, private_home_below_a_shared_folder_has_a_cache)
+{
+    char home[256], around[300], expected[300], used[PATH_MAX];
+    snprintf(home, sizeof(home), "%s/home", f.root);
+    snprintf(around, sizeof(around), "/var/..%s", home);
+    snprintf(expected, sizeof(expected), "/home/.cache/jit_gemm/v1");
+    cr_assert_eq(mkdir(home, 0755), 0);
+    setenv("HOME", home, 1);
+    cr_expect_eq(try_open(NULL, NULL, 0, used), JG_CACHE_OK, "%s", reason);
+    cr_expect(strstr(used, expected), "%s", used);
+    setenv("HOME", around, 1);
+    cr_expect_eq(try_open(NULL, NULL, 0, used), JG_CACHE_OK, "%s", reason);
+    setenv("XDG_CACHE_HOME", home, 1);
+    cr_expect_eq(try_open(NULL, NULL, 0, used), JG_CACHE_OK, "%s", reason);
     unsetenv("XDG_CACHE_HOME");
-    setenv("HOME", f.root, 1);
-    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
-    cr_expect(strstr(reason, "/tmp"), "%s", reason);
-    cr_expect_eq(try_open(NULL, f.folder, 0, NULL), JG_CACHE_OK, "%s", reason);
+
+    static const mode_t open_modes[] = {0777, 0775, 01777, 0757};
+    for (size_t i = 0; i < sizeof(open_modes) / sizeof(open_modes[0]); i++) {
+        cr_assert_eq(chmod(home, open_modes[i]), 0);
+        cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "%o",
+                     open_modes[i]);
+        cr_expect(strstr(reason, "not yours alone"), "%s", reason);
+    }
+    cr_assert_eq(chmod(home, 0700), 0);
+    snprintf(around, sizeof(around), "%s/link", f.root);
+    cr_assert_eq(symlink(home, around), 0);
+    setenv("HOME", around, 1);
+    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "a link");
+    if (geteuid() == 0) {
+        cr_assert_eq(chown(home, 12345, 12345), 0);
+        setenv("HOME", home, 1);
+        cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "another user's");
+    }
 }
 
 Test(cache_dir, folder_that_others_may_write_is_refused)

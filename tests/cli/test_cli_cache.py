@@ -317,5 +317,25 @@ def test_a_missing_cache_folder_is_said():
     expect(done.returncode == 1 and "cache folder" in done.stderr, "message", done)
 
 
+def test_a_home_below_a_shared_folder_has_a_cache_and_a_shared_one_a_line():
+    need_compiler()
+    with Folder() as folder:
+        home = folder.path / "home"
+        home.mkdir(mode=0o755)
+        nowhere = {"JIT_GEMM_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": str(home)}
+        build = ["build", *SMALL, *ARCH, "-o", folder.path / "out"]
+        for _ in range(2):
+            done = tool(*build, variables=nowhere)
+            expect(done.returncode == 0 and "warning" not in done.stderr, "a private home", done)
+        expect(json.loads(tool("cache", "stat", "--json", variables=nowhere).stdout)["kernels"] == 1, "kept")
+        shared = {**nowhere, "HOME": "/var/../tmp"}
+        done = tool(*build, variables=shared)
+        lines = [line for line in done.stderr.splitlines() if "warning" in line]
+        expect(done.returncode == 0 and len(lines) == 1 and "no disk cache" in lines[0] and
+               "(/var/../tmp)" in lines[0] and "JIT_GEMM_CACHE_DIR" in lines[0], "one line", done)
+        done = tool(*build, "--emit", "source", variables=shared)
+        expect(done.returncode == 0 and "warning" not in done.stderr, "no cache is used", done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))
