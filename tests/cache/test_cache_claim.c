@@ -108,6 +108,26 @@ Test(cache_claim, is_impossible_where_there_is_no_file_to_lock)
     cr_assert_eq(unlink(path), 0);
 }
 
+/* Then two have it, and each does the work: what they read and put is right all the same.
+ */
+Test(cache_claim, lock_file_that_is_removed_costs_work_and_nothing_else)
+{
+    jg_cache *second = fixture_open(&f, 0);
+    jg_cache_claim claim = {0};
+    jg_cache_claim other_claim = {0};
+    cr_assert_eq(jg_cache_claim_try(f.cache, &s.name, &claim), JG_CACHE_CLAIM_OWN);
+    cr_assert_eq(unlink(path), 0);
+
+    cr_expect_eq(jg_cache_claim_try(second, &s.name, &other_claim), JG_CACHE_CLAIM_OWN);
+
+    cr_expect_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
+    cr_expect_eq(sample_put(&f, second, &s), JG_CACHE_EXISTS);
+    cr_expect_eq(sample_get(&f, second, &s), JG_CACHE_OK);
+    jg_cache_claim_end(&claim);
+    jg_cache_claim_end(&other_claim);
+    jg_cache_close(second);
+}
+
 Test(cache_claim, leaves_a_private_file_that_is_no_entry)
 {
     jg_cache_claim claim = {0};

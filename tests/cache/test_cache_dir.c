@@ -334,6 +334,40 @@ Test(cache_dir, versioned_folder_may_not_be_a_link_or_file)
     cr_expect_eq(try_open(v1, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
 }
 
+/* Versions of the format share a folder and nothing in it. */
+Test(cache_dir, folders_of_other_formats_are_neither_read_nor_touched)
+{
+    static const char *const others[] = {"v0", "v2"};
+    char path[2][300];
+    struct sample s = sample_make(1, 100, 10, 10);
+    cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
+    for (int i = 0; i < 2; i++) { /* where this version's file would be found */
+        char file[256];
+        entry_path(&f, &s.name, file);
+        snprintf(path[i], sizeof(path[i]), "%s/%s", f.folder, others[i]);
+        cr_assert_eq(mkdir(path[i], 0700), 0);
+        char *shard = strstr(file, "/v1/") + strlen("/v1/");
+        *strchr(shard, '/') = '\0';
+        snprintf(path[i], sizeof(path[i]), "%s/%s/%s", f.folder, others[i], shard);
+        cr_assert_eq(mkdir(path[i], 0700), 0);
+        snprintf(path[i], sizeof(path[i]), "%s/%s/%s/%s", f.folder, others[i], shard,
+                 shard + strlen(shard) + 1);
+        write_file(path[i], "of another format", 17);
+    }
+
+    cr_expect_eq(jg_cache_trim(f.cache, 1, 1, NULL, NULL), JG_CACHE_OK);
+    cr_expect_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
+    cr_expect_eq(sample_get(&f, f.cache, &s), JG_CACHE_OK);
+
+    for (int i = 0; i < 2; i++) {
+        size_t size = 0;
+        unsigned char *bytes = read_file(path[i], &size);
+        cr_expect(size == 17 && memcmp(bytes, "of another format", 17) == 0);
+        free(bytes);
+    }
+    sample_free(&s);
+}
+
 Test(cache_dir, odd_paths_are_handled)
 {
     char path[PATH_MAX + 300];

@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -176,6 +177,16 @@ Test(cache_store, socket_is_refused)
     cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     expect_untrusted_and_replaced("socket");
     close(fd);
+}
+
+Test(cache_store, device_node_is_refused)
+{
+    char elsewhere[256];
+    store_and_move(elsewhere);
+    if (mknod(path, S_IFCHR | 0600, makedev(1, 5)) != 0) { /* as /dev/zero */
+        SKIP_TEST(&f, "no device can be made here");
+    }
+    expect_untrusted_and_replaced("device");
 }
 
 Test(cache_store, folder_in_place_of_an_entry_is_refused)

@@ -414,6 +414,31 @@ Test(cache_trim, puts_look_at_the_folder_once_an_hour_or_after_a_share_of_the_li
     jg_cache_close(cache);
 }
 
+/* The clock was ten years ahead when somebody trimmed and stored, and has been set right.
+ */
+Test(cache_trim, clock_that_was_set_back_stops_neither_trims_nor_hits)
+{
+    char stamp_path[256];
+    const time_t ahead = time(NULL) + 315360000;
+    jg_cache *cache = open_limited();
+    snprintf(stamp_path, sizeof(stamp_path), "%s/" JG_CACHE_TRIM_STAMP,
+             jg_cache_folder(cache));
+    write_file(stamp_path, "", 0);
+    set_time(stamp_path, ahead);
+    for (int i = 0; i < N_ENTRIES; i++) {
+        stamp(&samples[i], ahead + i);
+    }
+    cr_expect_eq(sample_get(&f, cache, &samples[0]), JG_CACHE_OK);
+
+    put_number(cache, 1000);
+
+    cr_expect_eq(count_trimmed(cache), 4, "seven of eleven are left");
+    cr_expect_lt(time_of(stamp_path), ahead, "the stamp has the time of now");
+    cr_expect_eq(sample_get(&f, cache, &samples[0]), JG_CACHE_OK,
+                 "what was used is younger than what seems to be of the future");
+    jg_cache_close(cache);
+}
+
 Test(cache_trim, put_of_an_entry_beyond_the_limit_keeps_it)
 {
     const jg_cache_options options = {.folder = f.folder, .no_sync = true, .max_bytes = 1};

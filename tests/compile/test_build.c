@@ -171,6 +171,32 @@ Test(build, child_of_a_fork_does_not_wait_for_a_compile_of_its_parent, .timeout 
     tear_down(&bench);
 }
 
+/* Device sources of another version are another digest. Whoever goes back to the old
+ * version, and forth again, finds the kernels of both. */
+Test(build, kernels_of_two_versions_live_side_by_side)
+{
+    static const struct {
+        bool is_other;
+        jit_gemm_origin origin;
+    } steps[] = {{false, JIT_GEMM_ORIGIN_COMPILED},
+                 {true, JIT_GEMM_ORIGIN_COMPILED},
+                 {false, JIT_GEMM_ORIGIN_DISK},
+                 {true, JIT_GEMM_ORIGIN_DISK}};
+    struct bench bench;
+    set_up(&bench);
+    const unsigned char own = bench.unit.source.headers.bytes[0];
+
+    for (int i = 0; i < 4; i++) {
+        bench.unit.source.headers.bytes[0] =
+            steps[i].is_other ? (unsigned char)(own ^ 1) : own;
+        struct jg_binary binary = build_well(&bench);
+        cr_expect_eq(binary.origin, steps[i].origin, "step %d", i);
+        jg_binary_free(&binary);
+    }
+
+    tear_down(&bench);
+}
+
 Test(build, without_cache_everything_compiles)
 {
     struct bench bench;
