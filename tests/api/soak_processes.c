@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "api_fixture.h"
-#include "base/hash.h"
 #include "draws.h"
 #include "plain_test.h"
 
@@ -89,43 +88,23 @@ static jit_gemm_status name_problem(const struct api_fixture *fixture, long key,
     return status == JIT_GEMM_OK ? jit_gemm_problem_parse(text, ret_problem) : status;
 }
 
-/* The dummy's code has the hash of the unit that it was made of. */
-static bool is_code_of(const jit_gemm_artifact *code, const jit_gemm_artifact *source)
-{
-    size_t code_size = 0;
-    size_t source_size = 0;
-    char hex[33];
-    const void *code_bytes = jit_gemm_artifact_data(code, &code_size);
-    const char *text = jit_gemm_artifact_data(source, &source_size);
-    const struct jg_hash hash = jg_hash_bytes(text, source_size);
-    jg_hash_hex(&hash, hex);
-    return memmem(code_bytes, code_size, hex, sizeof(hex)) != NULL;
-}
-
 static bool build_one(const struct api_fixture *fixture, long key)
 {
     jit_gemm_problem problem;
-    jit_gemm_artifact *code = NULL;
-    jit_gemm_artifact *source = NULL;
     jit_gemm_info info = {.struct_size = sizeof(info)};
-    bool is_good = name_problem(fixture, key, &problem) == JIT_GEMM_OK &&
-                   jit_gemm_build(fixture->context, &problem, JIT_GEMM_EMIT_SOURCE,
-                                  &source) == JIT_GEMM_OK &&
-                   jit_gemm_build(fixture->context, &problem, JIT_GEMM_EMIT_CUBIN, &code) ==
-                       JIT_GEMM_OK &&
-                   jit_gemm_artifact_get_info(code, &info) == JIT_GEMM_OK;
-    if (!is_good) {
+    bool is_right = false;
+    if (name_problem(fixture, key, &problem) != JIT_GEMM_OK ||
+        api_build_and_compare(fixture, &problem, &info, &is_right) != JIT_GEMM_OK) {
         fprintf(stderr, "key %ld: %s\n", key, jit_gemm_last_error());
         atomic_fetch_add(&shared->failures, 1);
-    } else if (!is_code_of(code, source)) {
+        return false;
+    }
+    if (!is_right) {
         fprintf(stderr, "key %ld: the code of something else\n", key);
         atomic_fetch_add(&shared->bad_reads, 1);
-        is_good = false;
     }
     atomic_fetch_add(&shared->disk_hits, info.origin == JIT_GEMM_ORIGIN_DISK);
-    jit_gemm_artifact_destroy(&code);
-    jit_gemm_artifact_destroy(&source);
-    return is_good;
+    return is_right;
 }
 
 static void be_child(uint32_t seed)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* A fixture that cannot be made must not look like a passing test. */
 static void must(int condition, const char *what)
 {
@@ -149,6 +151,41 @@ jit_gemm_info api_info_of(const struct api_fixture *fixture, const char *text)
     must(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
     jit_gemm_destroy(&gemm);
     return info;
+}
+
+/* The dummy's code has the hash of the unit that it was made of. */
+static bool is_code_of(const jit_gemm_artifact *code, const jit_gemm_artifact *source)
+{
+    size_t code_size = 0;
+    size_t source_size = 0;
+    char hex[33];
+    const void *code_bytes = jit_gemm_artifact_data(code, &code_size);
+    const char *text = jit_gemm_artifact_data(source, &source_size);
+    const struct jg_hash hash = jg_hash_bytes(text, source_size);
+    jg_hash_hex(&hash, hex);
+    return memmem(code_bytes, code_size, hex, sizeof(hex)) != NULL;
+}
+
+jit_gemm_status api_build_and_compare(const struct api_fixture *fixture,
+                                      const jit_gemm_problem *problem,
+                                      jit_gemm_info *ret_info, bool *ret_is_right)
+{
+    jit_gemm_artifact *code = NULL;
+    jit_gemm_artifact *source = NULL;
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    jit_gemm_status status =
+        jit_gemm_build(fixture->context, problem, JIT_GEMM_EMIT_SOURCE, &source);
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_build(fixture->context, problem, JIT_GEMM_EMIT_CUBIN, &code);
+    }
+    if (status == JIT_GEMM_OK) {
+        must(jit_gemm_artifact_get_info(code, &info) == JIT_GEMM_OK, "info");
+        *ret_info = info;
+        *ret_is_right = is_code_of(code, source);
+    }
+    jit_gemm_artifact_destroy(&code);
+    jit_gemm_artifact_destroy(&source);
+    return status;
 }
 
 int api_error_has(const char *text)

@@ -44,6 +44,11 @@ extern const jit_gemm_epilogue api_fused;
 jit_gemm_problem api_problem(const char *text);
 /* Creates the problem's kernel and gives back what is known of it; aborts on failure. */
 jit_gemm_info api_info_of(const struct api_fixture *fixture, const char *text);
+/* Builds a problem's machine code, and its source to see that it is the dummy's of just
+ * this unit: *ret_is_right. A status other than OK is one of the two builds. */
+jit_gemm_status api_build_and_compare(const struct api_fixture *fixture,
+                                      const jit_gemm_problem *problem,
+                                      jit_gemm_info *ret_info, bool *ret_is_right);
 /* Does the thread's last error contain the text? */
 int api_error_has(const char *text);
 
