@@ -13,7 +13,7 @@
 #include "api_fixture.h"
 #include "plain_test.h"
 
-enum { MOST_CHILDREN = 5, WAITERS = 3 };
+enum { MOST_CHILDREN = 64, WAITERS = 63 };
 
 /* What a child says, a byte each. */
 enum word {
