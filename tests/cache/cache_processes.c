@@ -19,7 +19,7 @@ enum {
     N_WRITERS = 8,
     N_KEYS = 50,
     KILLING_MS = 1500,
-    TRIMMING_MS = 1000,
+    TRIMMING_MS = 1000, /* usually; another number of them as the argument */
     MAX_STOPS = 2000
 };
 
@@ -279,11 +279,13 @@ static void kill_at_every_system_call(void)
            n, missing, published, temps);
 }
 
+static int trimming_ms = TRIMMING_MS;
+
 /* One process fills, one removes everything over and over, one reads. */
 static void read_beside_a_trimmer(void)
 {
     struct fixture f;
-    long long end_ms = now_ms() + TRIMMING_MS;
+    long long end_ms = now_ms() + trimming_ms;
 
     fixture_begin(&f);
     pid_t writer = fork();
@@ -322,7 +324,7 @@ static void read_beside_a_trimmer(void)
     check(wait_status(reader) == 0, "the reader beside a trimmer", 0);
     check(verify_all(&f).bad == 0, "no bad entry after trimming", 0);
     check(count_files(f.folder, ".tmp") == 0, "no temporary file after trimming", 0);
-    printf("trimmer: reader and writer ran %d ms beside it\n", TRIMMING_MS);
+    printf("trimmer: reader and writer ran %d ms beside it\n", trimming_ms);
     fixture_end(&f);
 }
 
@@ -396,6 +398,7 @@ int main(int argc, char **argv)
     }
     self[length] = '\0';
     setvbuf(stdout, NULL, _IONBF, 0);
+    trimming_ms = argc > 1 ? atoi(argv[1]) : TRIMMING_MS;
     race_for_a_key();
     kill_at_every_system_call();
     kill_writers();
