@@ -164,7 +164,9 @@ int cmd_bench(int argc, char **argv)
     char command_line[1024];
     int words = 0, code;
 
-    bench_join_arguments(argc, argv, command_line, sizeof(command_line));
+    memcpy(command_line, "jit-gemm ", sizeof("jit-gemm "));
+    bench_join_arguments(argc, argv, command_line + strlen(command_line),
+                         sizeof(command_line) - strlen(command_line));
     code = cli_parse_problem(&bench_help, own, &model, &options.context, true, argc, argv,
                              &words);
     if (code >= 0) {

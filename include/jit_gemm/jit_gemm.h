@@ -166,7 +166,6 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_describe(jit_gemm_context *context
 /**
  * Writes the device that configs are chosen for as words, `cc=9.0 sm_count=132 ...`: what
  * jit_gemm_context_options.plan_for takes on a machine that has to choose alike.
- *
  * @param buffer receives the text, cut to `size` bytes and always zero-terminated
  * @param size bytes of `buffer`; 0 only asks for the length
  * @param[out] ret_length bytes of the whole text without its end; may be NULL
