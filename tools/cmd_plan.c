@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm plan: the choice and its reasons. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "jit_gemm/family.h"
+#include "plan_output.h"
 
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
     "Prints the configuration that the library chooses for a problem and what it predicts,\n"
     "and each rejected candidate with its reason, the fastest first. The line that begins with\n"
-    "`chosen:` has both, for scripts; --json has a line for each candidate. Nothing is\n"
+    "`chosen:` has both, for scripts; --json has an object for each candidate. Nothing is\n"
     "compiled; no device is opened if the architecture is named. The printed configuration\n"
     "is what --config takes. Where --recipe has the problem, the line before says so.\n"
     "With --sweep: which kernels are enough for a range of sizes of a dynamic dimension, and\n"
@@ -19,7 +21,8 @@ static const struct cli_help plan_help = {
     "configuration, all by the cost model.\n",
     "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
     "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n"
-    "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a\n",
+    "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a\n"
+    "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a -o m.svg\n",
 };
 
 enum { COLUMNS = 120, INDENT = 4 };
@@ -113,7 +116,8 @@ static int print_plan(const struct cli_problem *problem, jit_gemm_context *conte
         printf("{");
         cli_json_field(stdout, "problem", text, true);
         cli_json_field(stdout, "arch", jit_gemm_context_arch(context), true);
-        cli_json_field(stdout, "plan", plan, false);
+        cli_json_field(stdout, "plan", plan, true); /* the same as text */
+        plan_write_json(stdout, plan);
         printf("}\n");
     } else {
         print_plan_text(plan);
@@ -125,7 +129,7 @@ static int print_plan(const struct cli_problem *problem, jit_gemm_context *conte
 
 /* Of --sweep. */
 struct sweep {
-    const char *text, *loss; /* the options; NULL if they are not given */
+    const char *text, *loss, *picture; /* the options; NULL if they are not given */
     jit_gemm_range range;
 };
 
@@ -134,8 +138,10 @@ static int read_sweep(struct sweep *sweep)
     char text[128];
 
     if (sweep->text == NULL) {
-        return sweep->loss == NULL ? CLI_OK
-                                   : cli_usage_error("--loss is for --sweep m=1..8192");
+        return sweep->loss == NULL && sweep->picture == NULL
+                   ? CLI_OK
+                   : cli_usage_error("%s is for --sweep m=1..8192",
+                                     sweep->loss != NULL ? "--loss" : "-o");
     }
     sweep->range.struct_size = sizeof(sweep->range);
     const int length = snprintf(text, sizeof(text), "%s%s%s", sweep->text,
@@ -207,6 +213,21 @@ static void print_bands_text(const char *arch, const char *range,
     }
 }
 
+static int write_picture(const struct sweep_picture *picture, const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL) {
+        return cli_error("%s: %s", path, strerror(errno));
+    }
+    sweep_write_svg(picture, file);
+    const bool is_whole = ferror(file) == 0;
+    if (fclose(file) != 0 || !is_whole) {
+        return cli_error("%s cannot be written", path);
+    }
+    return CLI_OK;
+}
+
 static int print_sweep(const struct cli_problem *problem, const struct sweep *sweep,
                        jit_gemm_context *context, bool json, bool verbose)
 {
@@ -235,6 +256,13 @@ static int print_sweep(const struct cli_problem *problem, const struct sweep *sw
     } else {
         print_bands_text(arch, sweep->text, bands, count);
     }
+    if (code == CLI_OK && sweep->picture != NULL) {
+        char *text = cli_problem_text(&problem->problem);
+        const struct sweep_picture picture = {text, arch, sweep->text, bands, count};
+
+        code = write_picture(&picture, sweep->picture);
+        free(text);
+    }
     free(bands);
     return code;
 }
@@ -251,6 +279,7 @@ int cmd_plan(int argc, char **argv)
          CLI_TEXT, &sweep.text},
         {"--loss", "PERCENT", "most that a size may lose with --sweep; 5% if not given",
          CLI_TEXT, &sweep.loss},
+        {"-o", "FILE.svg", "also draw what --sweep finds", CLI_TEXT, &sweep.picture},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };

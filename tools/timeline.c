@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cli.h"
+#include "svg_text.h"
 
 /* Of the picture, in its units. */
 enum {
@@ -134,25 +135,6 @@ void timeline_write_json(const struct timeline *timeline, FILE *file)
 }
 
 /* --------------------------------------------------------------------------- picture */
-
-static void write_text(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '&':
-            fputs("&amp;", file);
-            break;
-        default:
-            fputc(*text, file);
-        }
-    }
-}
 
 /* 1, 2 or 5 times a power of ten, such that there are few ticks. */
 static double choose_step(double whole)
@@ -298,11 +280,11 @@ void timeline_write_svg(const struct timeline *timeline, FILE *file)
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
             "<text x=\"10\" y=\"18\" font-size=\"13\">",
             width, bottom + BOTTOM, width, bottom + BOTTOM);
-    write_text(file, timeline->problem);
+    svg_write_text(file, timeline->problem);
     fprintf(file, "</text>\n<text x=\"10\" y=\"34\">");
-    write_text(file, timeline->config);
+    svg_write_text(file, timeline->config);
     fprintf(file, "</text>\n<text x=\"10\" y=\"50\">");
-    write_text(file, timeline->device);
+    svg_write_text(file, timeline->device);
     fprintf(file, "%s</text>\n",
             timeline->is_emulated ? ": emulated. The axis counts steps of a cluster, which "
                                     "say the order, no time."

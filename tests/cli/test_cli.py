@@ -112,7 +112,7 @@ def test_version_and_env():
     expect(names == shown and len(names) > 1, f"read: {names}, env shows {shown}", done)
 
 
-# --------------------------------------------------------------------- problems and plan
+# -------------------------------------------------------------------------- problems
 
 def test_a_problem_is_one_word_or_several():
     one = tool("plan", "512x256x128 f16", *ARCH)
@@ -128,42 +128,6 @@ def test_errors_in_a_problem_name_the_key():
         done = tool("plan", *words, *ARCH)
         expect_exit(done, 2)
         expect("error: " in done.stderr and message in done.stderr, str(words), done)
-
-
-def test_plan_prints_a_config_that_it_takes_back():
-    done = tool("plan", "4096x4096x4096", "bf16", *ARCH)
-    expect_exit(done, 0)
-    match = re.search(r"kernel=gemm tile=\S+ cluster=\S+ [a-z_0-9= ]*pdl=[01]", done.stdout)
-    expect(match, "no config", done)
-    again = tool("plan", "4096x4096x4096", "bf16", *ARCH, "--config", match.group(0))
-    expect_exit(again, 0)
-    expect(match.group(0) in again.stdout, "the config was not taken", again)
-    state = json.loads(tool("plan", "4096x4096x4096", "bf16", *ARCH, "--json").stdout)
-    expect(state["arch"] == "sm_90a" and match.group(0) in state["plan"], "json")
-
-
-def test_a_sweep_names_kernels_and_bands():
-    problem = ["n=4096", "k=4096", "a=bf16", "dynamic=m", *ARCH, "--sweep", "m=1..8192"]
-    state = json.loads(tool("plan", *problem, "--json").stdout)
-    bands = state["bands"]
-    expect(state["sweep"] == "m=1..8192" and bands[0]["first"] == 1, "json")
-    expect(bands[-1]["last"] == 8192, "the last band ends with the range")
-    for before, band in zip(bands, bands[1:]):
-        expect(band["first"] == before["last"] + 1, "bands follow each other")
-    expect(max(band["loss"] for band in bands) <= 0.05, "the loss is at most 5 %")
-    expect(len({band["config"] for band in bands}) == state["kernels"], "kernels")
-    text = tool("plan", *problem).stdout
-    expect(f"{state['kernels']} kernels in {len(bands)} bands" in text, text)
-    for band in bands:
-        expect(f"kernel {band['kernel']}: {band['config']}\n" in text, band["config"])
-    one = json.loads(tool("plan", *problem, "--loss", "1000%", "--json").stdout)
-    expect(one["kernels"] == 1, "a great loss leaves one kernel")
-    for words, error in ((["--sweep", "m=1..x"], "range: '1..x' at column 3"),
-                         (["--sweep", "k=1..8"], "range.dimension: 'k' is compiled"),
-                         (["--sweep", "m=1..8", "--loss", "5"], "range.loss: '5'"),
-                         (["--loss", "5%"], "--loss is for --sweep")):
-        done = tool("plan", *problem[:-2], *words)
-        expect(done.returncode == 2 and error in done.stderr, f"{words}: {done.stderr}")
 
 
 def test_an_illegal_config_is_refused_with_the_reason():
@@ -307,29 +271,6 @@ def test_what_is_asked_for_and_wrong_or_not_supported_is_exit_2():
                   ["prewarm", "/dev/null", "--arch", "sm_13"], ["inspect", *SMALL, "--arch", "sm_13"]):
         done = tool(*words)
         expect(done.returncode == 2 and "hint: " in done.stderr, f"{words}", done)
-
-
-# -------------------------------------------------------------------------------- plan
-
-def test_a_plan_is_sorted_and_folded_and_calls_a_tie_a_tie():
-    for words in (["4096x4096x4096", "bf16", "--arch", "sm_100a"],
-                  ["4096x4096x4096", "e4m3", "output_align=2", "--arch", "sm_90a"],
-                  ["64x4096x4096", "bf16", "--config", "cluster=1x1", "--arch", "sm_100a"]):
-        done = tool("plan", *words)
-        expect_exit(done, 0)
-        lines = done.stdout.splitlines()
-        expect(re.match(r"chosen: kernel=gemm [^:]*: predicted [0-9.]+ us$", lines[0]), lines[0], done)
-        expect(max(map(len, lines[1:])) <= 120, "a long line", done)
-        whole = json.loads(tool("plan", *words, "--json").stdout)["plan"].splitlines()
-        expect(whole[0].startswith(lines[0] + ", " + lines[1].strip()), "not the library's", done)
-        times = [float(time) for time in re.findall(r"predicted ([0-9.]+) us", "\n".join(whole))]
-        expect(len(times) > 2 and times == sorted(times), f"not sorted: {times}", done)
-        best = re.search(r"predicted ([0-9.]+) us", lines[0])[1]
-        for line in whole[1:]:
-            if f": predicted {best} us" in line:
-                expect(": a tie, " in line or ": slower by less than 0.1 us: " in line, line, done)
-    expect("a tie, and the chosen one is listed earlier: predicted" in
-           tool("plan", "4096x4096x4096", "bf16", "--arch", "sm_100a").stdout, "no tie")
 
 
 # ---------------------------------------------------------------------------- snippets

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The other forms in which `jit-gemm plan` says what it found. */
+#ifndef PLAN_OUTPUT_H
+#define PLAN_OUTPUT_H
+
+#include <stdio.h>
+
+#include "jit_gemm/family.h"
+
+/* The lines of a plan as a JSON array: an object for each config, the chosen one first;
+ * `recipe`, a text or null, goes before it. Members of one object. */
+void plan_write_json(FILE *file, const char *plan);
+
+/* Bands as an SVG picture: predicted time over sizes, a colour for each kernel. */
+struct sweep_picture {
+    const char *problem, *arch, *range;
+    const jit_gemm_band *bands;
+    size_t count;
+};
+void sweep_write_svg(const struct sweep_picture *picture, FILE *file);
+
+#endif
