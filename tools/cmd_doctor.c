@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "jit_gemm/device.h"
 
 /* Plans and builds where there is no device. */
 #define FALLBACK_ARCH "sm_90a"
@@ -92,6 +93,134 @@ static char *make_emulator_text(const struct finding *finding)
     return text;
 }
 
+/* ------------------------------------------------------------------------------- JSON */
+
+/* A line of a description behind "name: "; NULL without one. `at` goes behind it. */
+static char *copy_fact(const char **at, const char *name)
+{
+    const size_t size = strlen(name);
+
+    for (const char *line = *at; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+
+        if (length > size && strncmp(line, name, size) == 0 && line[size] == ':') {
+            const char *value = line + size + 1 + strspn(line + size + 1, " ");
+            const size_t value_size = (size_t)(line + length - value);
+            char *copy = cli_alloc(value_size + 1);
+
+            memcpy(copy, value, value_size);
+            copy[value_size] = '\0';
+            *at = line + length;
+            return copy;
+        }
+        line += length + (line[length] != '\0');
+    }
+    return NULL;
+}
+
+static void print_fact(const char *text, const char *name, const char *field)
+{
+    char *value = copy_fact(&text, name);
+
+    if (value != NULL) {
+        cli_json_field(stdout, field, value, true);
+    } else {
+        printf("\"%s\": null, ", field);
+    }
+    free(value);
+}
+
+/* "nvrtc 13.0 ... (/path)": what is usable begins with the library's name. */
+static void print_library(const char *text, const char *fact, const char *word)
+{
+    char *value = copy_fact(&text, fact);
+    const size_t size = strlen(word);
+    char *path = value != NULL ? strstr(value, "(/") : NULL;
+
+    if (value == NULL || strncmp(value, word, size) != 0) {
+        printf("\"%s\": {\"usable\": false, ", fact);
+        cli_json_field(stdout, "reason", value != NULL ? value : "", false);
+        printf("}, ");
+        free(value);
+        return;
+    }
+    const char *version = value + size;
+    printf("\"%s\": {\"usable\": true, \"version\": ", fact);
+    cli_json_text(stdout, version, strcspn(version, " "));
+    printf(", \"path\": ");
+    if (path != NULL) {
+        cli_json_text(stdout, path + 1, strcspn(path + 1, ")"));
+    } else {
+        printf("null");
+    }
+    printf(", ");
+    cli_json_field(stdout, "text", value, false);
+    printf("}, ");
+    free(value);
+}
+
+/* "/folder, trusted: why", or "none: why" */
+static void print_cache(const char *text)
+{
+    char *value = copy_fact(&text, "cache");
+    const bool is_usable = value != NULL && value[0] == '/';
+
+    printf("\"cache\": {\"usable\": %s, ", is_usable ? "true" : "false");
+    if (is_usable) {
+        char *end = strstr(value, ", trusted");
+
+        printf("\"folder\": ");
+        cli_json_text(stdout, value, end != NULL ? (size_t)(end - value) : strlen(value));
+    } else {
+        cli_json_field(stdout, "reason", value != NULL ? value : "", false);
+    }
+    printf("}, ");
+    free(value);
+}
+
+/* "cache root 1: /path, read-only, ...", or ", not used: why" */
+static void print_roots(const char *text)
+{
+    char name[32];
+    const char *comma = "";
+
+    printf("\"cache_roots\": [");
+    for (unsigned number = 1;; number++) {
+        snprintf(name, sizeof(name), "cache root %u", number);
+        char *value = copy_fact(&text, name);
+
+        if (value == NULL) {
+            break;
+        }
+        printf("%s{\"number\": %u, \"used\": %s, ", comma, number,
+               strstr(value, ", not used: ") == NULL ? "true" : "false");
+        cli_json_field(stdout, "text", value, false);
+        printf("}");
+        comma = ", ";
+        free(value);
+    }
+    printf("], ");
+}
+
+static void print_device(const struct finding *finding)
+{
+    jit_gemm_device_info info = {.struct_size = sizeof(info)};
+
+    if (jit_gemm_device_get_info(finding->context, &info) != JIT_GEMM_OK) {
+        printf("\"device\": null, ");
+        cli_json_field(stdout, "device_error", jit_gemm_last_error(), true);
+        return;
+    }
+    printf("\"device\": {\"ordinal\": %d, ", info.ordinal);
+    cli_json_field(stdout, "name", info.name, true);
+    printf("\"compute_capability\": \"%d.%d\", \"multiprocessors\": %d, "
+           "\"memory_bytes\": %lld, \"l2_bytes\": %lld, \"smem_bytes\": %d, "
+           "\"cuda\": \"%d.%d\", \"is_emulated\": %s}, ",
+           info.cc_major, info.cc_minor, info.sm_count, (long long)info.memory_bytes,
+           (long long)info.l2_bytes, info.smem_optin_bytes, info.driver_version / 1000,
+           info.driver_version % 1000 / 10, info.is_emulated ? "true" : "false");
+}
+
 static void print_json(const struct finding *own, const struct finding *emulator,
                        const char *emulator_text)
 {
@@ -100,9 +229,19 @@ static void print_json(const struct finding *own, const struct finding *emulator
     cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), true);
     printf("\"can_run\": %s, ", own->status == JIT_GEMM_OK ? "true" : "false");
     cli_json_field(stdout, "status", jit_gemm_status_name(own->status), true);
+    print_fact(own->text, "driver", "driver");
+    print_device(own);
+    print_library(own->text, "compiler", "nvrtc ");
+    print_library(own->text, "linker", "nvjitlink ");
+    print_cache(own->text);
+    print_roots(own->text);
+    print_fact(own->text, "cache roots must be signed by", "cache_keys");
+    print_fact(own->text, "capsules", "capsules");
+    print_fact(own->text, "compiling", "compiling");
     cli_json_field(stdout, "description", own->text, true);
     printf("\"emulator\": {\"can_run\": %s, ",
            emulator->status == JIT_GEMM_OK ? "true" : "false");
+    print_device(emulator);
     cli_json_field(stdout, "description", emulator_text, false);
     printf("}}\n");
 }

@@ -312,6 +312,37 @@ def test_doctor_lists_roots_and_why_one_is_not_used():
         expect("JIT_GEMM_CACHE_ROOTS\n" in done.stdout and "= /a:/b" in done.stdout, "env", done)
 
 
+def test_doctor_says_facts_by_name():
+    with Folder() as folder:
+        shared = folder.path / "shared"
+        shared.mkdir(mode=0o700)
+        missing = folder.path / "missing"
+        words = ["doctor", "--json", "--nvrtc", "/nonexistent/libnvrtc.so", "--driver", "/nonexistent/libcuda.so",
+                 "--cache-root", shared, "--cache-root", missing, "--capsule", folder.path / "capsules"]
+        state = json.loads(tool(*words, cache=folder.cache).stdout)
+        expect(state["can_run"] is False and state["status"] == "NO_DRIVER" and state["device"] is None and
+               "/nonexistent/libcuda.so" in state["device_error"], f"{state}")
+        expect(state["compiler"]["usable"] is False and "/nonexistent" in state["compiler"]["reason"], f"{state}")
+        expect(state["cache"] == {"usable": True, "folder": f"{folder.cache}/v1"}, f"{state['cache']}")
+        roots = state["cache_roots"]
+        expect([root["number"] for root in roots] == [1, 2] and not roots[1]["used"] and
+               roots[1]["text"].startswith(f"{missing}, not used: "), f"{roots}")
+        expect(state["capsules"].startswith(f"{folder.path}/capsules, 0 of at most "), state["capsules"])
+        for line in state["description"].splitlines():
+            expect(": " in line, line)
+        state = json.loads(tool("doctor", "--json", variables={
+            "JIT_GEMM_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/tmp"}).stdout)
+        expect(state["cache"]["usable"] is False and "JIT_GEMM_CACHE_DIR" in state["cache"]["reason"], f"{state}")
+        emulator = state["emulator"]
+        if emulator["can_run"]:
+            device = emulator["device"]
+            expect(device["is_emulated"] is True and device["multiprocessors"] > 0 and device["name"] in
+                   emulator["description"], f"{emulator}")
+        if state["compiler"]["usable"]:
+            expect(re.fullmatch(r"\d+\.\d+", state["compiler"]["version"]) and
+                   "libnvrtc" in state["compiler"]["path"], f"{state['compiler']}")
+
+
 def test_a_missing_cache_folder_is_said():
     done = tool("cache", "stat", "--cache", "/dev/null/jit_gemm")
     expect(done.returncode == 1 and "cache folder" in done.stderr, "message", done)
