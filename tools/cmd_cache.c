@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm cache: ls, stat, verify, gc; the others have files of their own. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cache_tool.h"
 #include "compile/stored.h"
@@ -97,15 +99,57 @@ static void print_time(int64_t seconds, char *buffer, size_t size)
 
 /* ----------------------------------------------------------------------- ls and stat */
 
+/* Of the kernels of one architecture and kind. */
+struct share {
+    char name[32];
+    uint64_t kernels, bytes;
+};
+
+enum { MOST_SHARES = 16 };
+
 struct totals {
     uint64_t entries, kernels, bytes, bad;
     int64_t oldest, newest;
+    struct share shares[MOST_SHARES];
+    size_t share_count;
 };
 
 struct listing {
     struct totals totals;
     bool json, all, is_first;
 };
+
+/* "sm_90a", or "sm_90a/ptx" where it stands beside the cubin of the same problem. */
+static void print_target(const jg_cache_entry *entry, char *buffer, size_t size)
+{
+    char kind[16];
+
+    cache_entry_value(entry, "kind", kind, sizeof(kind));
+    cache_entry_value(entry, "arch", buffer, size);
+    if (strcmp(kind, "ptx") == 0) {
+        snprintf(buffer + strlen(buffer), size - strlen(buffer), "/ptx");
+    }
+}
+
+static void add_to_share(struct totals *totals, const jg_cache_entry *entry)
+{
+    char name[sizeof(totals->shares[0].name)];
+    size_t i = 0;
+
+    print_target(entry, name, sizeof(name));
+    while (i < totals->share_count && strcmp(totals->shares[i].name, name) != 0) {
+        i++;
+    }
+    if (i == MOST_SHARES) {
+        return; /* there are fewer architectures */
+    }
+    if (i == totals->share_count) {
+        memcpy(totals->shares[i].name, name, sizeof(name));
+        totals->share_count++;
+    }
+    totals->shares[i].kernels++;
+    totals->shares[i].bytes += entry->file_bytes;
+}
 
 static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
 {
@@ -117,7 +161,10 @@ static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
     }
     totals->entries++;
     totals->bytes += entry->file_bytes;
-    totals->kernels += cache_entry_is_kernel(entry) ? 1u : 0u;
+    if (cache_entry_is_kernel(entry)) {
+        totals->kernels++;
+        add_to_share(totals, entry);
+    }
     totals->bad += entry->state != JG_CACHE_OK ? 1u : 0u;
 }
 
@@ -154,7 +201,7 @@ static void list_json(const jg_cache_entry *entry, const char *key, const char *
 static int list_entry(void *user, const jg_cache_entry *entry)
 {
     struct listing *listing = user;
-    char key[CACHE_KEY_SIZE], when[32], kind[16], arch[32], problem[VALUE_SIZE];
+    char key[CACHE_KEY_SIZE], when[32], arch[32], problem[VALUE_SIZE];
 
     if (entry->state == JG_CACHE_OK && !listing->all && !cache_entry_is_kernel(entry)) {
         return 0;
@@ -168,11 +215,7 @@ static int list_entry(void *user, const jg_cache_entry *entry)
         list_json(entry, key, when);
         return 0;
     }
-    cache_entry_value(entry, "kind", kind, sizeof(kind));
-    cache_entry_value(entry, "arch", arch, sizeof(arch));
-    if (strcmp(kind, "ptx") == 0) { /* stands beside the cubin of the same problem */
-        snprintf(arch + strlen(arch), sizeof(arch) - strlen(arch), "/ptx");
-    }
+    print_target(entry, arch, sizeof(arch));
     cache_entry_value(entry, cache_entry_is_kernel(entry) ? "problem" : "kind", problem,
                       sizeof(problem));
     printf("%s %9" PRIu64 " %s %-7s %s\n", key, entry->file_bytes, when, arch,
@@ -229,14 +272,66 @@ static int cache_ls(int argc, char **argv)
 
 static const struct cli_help stat_help = {
     "cache stat [--json] [--cache DIR]",
-    "Says which folder is in use, how many entries it holds, and how large they are.\n",
-    NULL,
+    "Says which folder is in use, and what it holds: kernels of each architecture, and notes,\n"
+    "which are small records on compilers that were found. Bytes are those of the files, as\n"
+    "the limit counts them. Bad are entries whose head cannot be read; `cache verify` reads\n"
+    "them whole. A hit sets an entry's time at most once an hour, so that the newest was used\n"
+    "then, and the oldest goes first.\n",
+    "  jit-gemm cache stat\n  jit-gemm cache stat --json --cache /srv/model/kernels\n",
 };
 
 static int count_entry(void *user, const jg_cache_entry *entry)
 {
     add_to_totals(user, entry);
     return 0;
+}
+
+/* As a context would be limited that is told nothing else. */
+static const char *find_limit(void)
+{
+    const char *limit = getenv("JIT_GEMM_CACHE_LIMIT");
+
+    return limit != NULL && limit[0] != '\0' ? limit : "4g";
+}
+
+static void print_stat_json(const jg_cache *cache, const struct totals *totals,
+                            const char *oldest, const char *newest)
+{
+    printf("{");
+    cli_json_field(stdout, "folder", jg_cache_folder(cache), true);
+    printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"notes\": %" PRIu64
+           ", \"bytes\": %" PRIu64 ", \"bad\": %" PRIu64 ", \"targets\": {",
+           totals->entries, totals->kernels,
+           totals->entries - totals->kernels - totals->bad, totals->bytes, totals->bad);
+    for (size_t i = 0; i < totals->share_count; i++) {
+        const struct share *share = &totals->shares[i];
+
+        printf("%s\"%s\": {\"kernels\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+               i > 0 ? ", " : "", share->name, share->kernels, share->bytes);
+    }
+    printf("}, ");
+    cli_json_field(stdout, "limit", find_limit(), true);
+    cli_json_field(stdout, "oldest", oldest, true);
+    cli_json_field(stdout, "newest", newest, false);
+    printf("}\n");
+}
+
+static void print_stat_text(const jg_cache *cache, const struct totals *totals,
+                            const char *oldest, const char *newest)
+{
+    printf("folder   %s\nentries  %" PRIu64 ", of these %" PRIu64 " kernels and %" PRIu64
+           " notes\n",
+           jg_cache_folder(cache), totals->entries, totals->kernels,
+           totals->entries - totals->kernels - totals->bad);
+    for (size_t i = 0; i < totals->share_count; i++) {
+        const struct share *share = &totals->shares[i];
+
+        printf("         %-11s %" PRIu64 " kernels, %" PRIu64 " bytes\n", share->name,
+               share->kernels, share->bytes);
+    }
+    printf("bytes    %" PRIu64 ", limit %s\nbad      %" PRIu64
+           "\noldest   %s\nnewest   %s\n",
+           totals->bytes, find_limit(), totals->bad, oldest, newest);
 }
 
 static int cache_stat(int argc, char **argv)
@@ -271,19 +366,9 @@ static int cache_stat(int argc, char **argv)
     if (result != JG_CACHE_OK) {
         cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
     } else if (json) {
-        printf("{");
-        cli_json_field(stdout, "folder", jg_cache_folder(cache), true);
-        printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"bytes\": %" PRIu64
-               ", \"bad\": %" PRIu64 ", ",
-               totals.entries, totals.kernels, totals.bytes, totals.bad);
-        cli_json_field(stdout, "oldest", oldest, true);
-        cli_json_field(stdout, "newest", newest, false);
-        printf("}\n");
+        print_stat_json(cache, &totals, oldest, newest);
     } else {
-        printf("folder   %s\nentries  %" PRIu64 ", of these %" PRIu64 " kernels\n"
-               "bytes    %" PRIu64 "\nbad      %" PRIu64 "\noldest   %s\nnewest   %s\n",
-               jg_cache_folder(cache), totals.entries, totals.kernels, totals.bytes,
-               totals.bad, oldest, newest);
+        print_stat_text(cache, &totals, oldest, newest);
     }
     jg_cache_close(cache);
     return result == JG_CACHE_OK ? CLI_OK : CLI_FAILED;
@@ -436,6 +521,19 @@ static const struct cli_help gc_help = {
     "  jit-gemm cache gc --max-bytes 512M --max-age 90d\n",
 };
 
+/* After a trim that could not do all that it was asked to. */
+static int report_uncleaned(const jg_cache *cache, jg_cache_result result)
+{
+    const char *folder = jg_cache_folder(cache);
+
+    return access(folder, W_OK) != 0
+               ? cli_error("%s: this user may remove nothing there: %s; run it as the "
+                           "folder's owner",
+                           folder, strerror(errno))
+               : cli_error("not all of %s could be looked at or removed: %s", folder,
+                           jg_cache_result_name(result));
+}
+
 static int cache_gc(int argc, char **argv)
 {
     const char *folder = NULL, *age_text = NULL;
@@ -466,13 +564,12 @@ static int cache_gc(int argc, char **argv)
     if (cache_tool_open(folder, false, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
-    jg_cache_result result = jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
-    jg_cache_close(cache);
-    if (result != JG_CACHE_OK) {
-        return cli_error("the folder cannot be cleaned: %s", jg_cache_result_name(result));
-    }
+    const jg_cache_result result =
+        jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
+    code = result == JG_CACHE_OK ? CLI_OK : report_uncleaned(cache, result);
     printf("gc: removed=%" PRIu64 " bytes=%" PRIu64 "\n", removed, bytes);
-    return CLI_OK;
+    jg_cache_close(cache);
+    return code;
 }
 
 /* --------------------------------------------------------------------------- command */
