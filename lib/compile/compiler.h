@@ -32,6 +32,7 @@ struct jg_compile_result {
     uint32_t registers;   /* as ptxas says; 0 if PTX was asked for */
     uint32_t spill_bytes; /* of local memory per thread: spills, and arrays left there */
     double compile_ms;
+    bool is_at_root; /* names of files in it begin at "/"; else in the current folder */
 };
 
 struct jg_compiler {

@@ -88,16 +88,24 @@ static void keep_bytes(char **end, const char *bytes, size_t size)
     *end += size;
 }
 
+/* Does the unit have the quoted name that begins here? */
+static bool has_whole_name(const char *unit, const char *name)
+{
+    const char *end = strchr(name + 1, '"');
+    return end != NULL &&
+           memmem(unit, strlen(unit), name, (size_t)(end - name) + 1) != NULL;
+}
+
 /*
- * NVRTC puts the process's current folder in front of every name in `.file` lines. The
- * names are not of files that lie there, and what the cache keeps must not depend on that
- * folder, so it is taken out again.
+ * NVRTC puts the current folder in front of every name in `.file` lines. The names are not
+ * of files that lie there, and what the cache keeps must not depend on that folder, so it
+ * is taken out again. A name that the unit has whole is the user's own.
  */
-static void cut_current_folder(struct jg_str *ptx)
+static void cut_current_folder(bool is_at_root, const char *unit, struct jg_str *ptx)
 {
     static const char directive[] = "\t.file\t";
-    char folder[PATH_MAX];
-    if (ptx->data == NULL || getcwd(folder, sizeof(folder)) == NULL) {
+    char folder[PATH_MAX] = "/";
+    if (ptx->data == NULL || (!is_at_root && getcwd(folder, sizeof(folder)) == NULL)) {
         return;
     }
     char prefix[PATH_MAX + 2];
@@ -109,7 +117,7 @@ static void cut_current_folder(struct jg_str *ptx)
         const char *next = feed != NULL ? feed + 1 : line + strlen(line);
         if (strncmp(line, directive, sizeof(directive) - 1) == 0) {
             const char *name = memmem(line, (size_t)(next - line), prefix, prefix_size);
-            if (name != NULL) {
+            if (name != NULL && !has_whole_name(unit, name)) {
                 keep_bytes(&end, line, (size_t)(name - line) + 1); /* with the quote */
                 line = name + prefix_size;
             }
@@ -252,6 +260,7 @@ static jit_gemm_status compile_and_link(const struct nvrtc_compiler *compiler,
         status = jg_link_kernel(request, &kernel.ltoir, &linked);
     }
     if (status == JIT_GEMM_OK) {
+        result->is_at_root = kernel.is_at_root;
         struct jg_str *code =
             request->code_kind == JG_CODE_PTX ? &result->ptx : &result->cubin;
         *code = linked.code; /* moved */
@@ -283,6 +292,7 @@ static jit_gemm_status compile_alone(const struct nvrtc_compiler *compiler,
             return linked;
         }
     }
+    result->is_at_root = output.is_at_root;
     result->cubin = output.cubin;
     result->ptx = output.ptx;
     result->log = output.log;
@@ -308,7 +318,7 @@ static jit_gemm_status compile_unit(struct jg_compiler *base,
     }
     result.compile_ms = jg_now_ms() - begin_ms;
     if (request->code_kind == JG_CODE_PTX) {
-        cut_current_folder(&result.ptx);
+        cut_current_folder(result.is_at_root, request->text, &result.ptx);
     }
     (void)jg_compile_log_usage(jg_str_text(&result.log), request->entry, &result.registers,
                                &result.spill_bytes);

@@ -54,6 +54,7 @@ struct jg_nvrtc_input {
 struct jg_nvrtc_output {
     bool is_accepted;  /* the text compiled; otherwise only `log` is filled */
     bool is_cancelled; /* `is_over` ended it */
+    bool is_at_root;   /* "/" was the thread's current folder; else it was the process's */
     /* `cubin` stays empty where the architecture is a virtual one ("compute_90a") */
     struct jg_str cubin, ptx, ltoir, log;
 };

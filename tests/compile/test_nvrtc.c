@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The real compiler on whole units: what it makes, and that it reads nothing else. */
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -79,6 +80,66 @@ Test(nvrtc, ptx_does_not_depend_on_the_current_folder)
         jg_str_free(&there);
     }
     jg_str_free(&here);
+    jg_toolchain_destroy(toolchain);
+}
+
+/* A cubin with a table of lines. */
+static struct jg_compile_result compile_lines(struct jg_compiler *compiler)
+{
+    const struct jg_compile_request request = {
+        .arch = "sm_90a",
+        .text = "#line 7 \"dir/my.cu\"\n"
+                "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }",
+        .entry = "k",
+        .has_lineinfo = true};
+    struct jg_compile_result result = {0};
+    cr_assert_eq(compiler->compile(compiler, &request, &result), JIT_GEMM_OK, "%s",
+                 jg_error_text());
+    return result;
+}
+
+Test(nvrtc, lines_in_a_cubin_do_not_depend_on_the_current_folder)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    struct jg_compile_result here = compile_lines(compiler);
+    if (!here.is_at_root) {
+        cr_skip_test("a thread may have no current folder of its own here");
+    }
+    char before[PATH_MAX], after[PATH_MAX];
+    cr_assert_eq(chdir("/usr/lib"), 0);
+    cr_assert_not_null(getcwd(before, sizeof(before)));
+
+    struct jg_compile_result there = compile_lines(compiler);
+
+    cr_assert_eq(there.cubin.size, here.cubin.size);
+    cr_expect_eq(memcmp(there.cubin.data, here.cubin.data, here.cubin.size), 0);
+    cr_expect_not_null(memmem(here.cubin.data, here.cubin.size, "my.cu", 5));
+    cr_expect_null(memmem(there.cubin.data, there.cubin.size, "/usr/lib", 8));
+    cr_assert_not_null(getcwd(after, sizeof(after)));
+    cr_expect_str_eq(after, before, "the process's own folder");
+    jg_compile_result_free(&here);
+    jg_compile_result_free(&there);
+    jg_toolchain_destroy(toolchain);
+}
+
+Test(nvrtc, whole_path_of_the_users_file_stays_in_ptx)
+{
+    struct jg_compiler *compiler = NULL;
+    struct jg_toolchain *toolchain = open_toolchain(&compiler);
+    const struct jg_compile_request request = {
+        .arch = "sm_90a",
+        .code_kind = JG_CODE_PTX,
+        .text = "#line 7 \"/srv/app/my.cu\"\n"
+                "extern \"C\" __global__ void k(float *p) { *p += 1.0f; }",
+        .entry = "k"};
+    struct jg_compile_result result = {0};
+
+    cr_assert_eq(compiler->compile(compiler, &request, &result), JIT_GEMM_OK);
+
+    cr_expect_not_null(strstr(result.ptx.data, "\t.file\t1 \"/srv/app/my.cu\""), "%s",
+                       result.ptx.data);
+    jg_compile_result_free(&result);
     jg_toolchain_destroy(toolchain);
 }
 
