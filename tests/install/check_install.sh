@@ -40,7 +40,7 @@ count=0
 for source in "$scratch"/examples/*.c; do
     step "gcc ${source##*/}"
     gcc -std=c11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" "$source" \
-        -o "${source%.c}" "${libs[@]}" -lm
+        -o "${source%.c}" "${libs[@]}" -lm -ldl
     count=$((count + 1))
 done
 [ $count -gt 1 ] || { echo "there are no examples"; exit 1; }
