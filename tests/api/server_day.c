@@ -20,7 +20,7 @@ enum {
     USUAL_CREATES = 20000,
     USUAL_PROBLEMS = 500,
     CREATES_OF_A_CONTEXT = 50, /* of one that is made for a single create */
-    MOST_GROWTH = 32768        /* bytes, however many creates: pools of libc */
+    MOST_GROWTH = 65536        /* bytes, however many creates: pools of libc */
 };
 
 struct state {
