@@ -47,7 +47,7 @@ DEFINED = re.compile(r"^(?!static\b)[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)\s*\{", 
 TABLE = "ARCHITECTURE.md"
 # Folders of the root whose files must all have a row.
 ROOTS = ["cache", "include", "lib", "kernel_src", "emulator", "tools", "examples", "bench",
-         "tests", "verify"]
+         "tests", "verify", "python"]
 # Folders whose files may be read from the bottom up. One that is mended is added here.
 NO_CIRCLES = ["cache", "lib/base", "lib/plan", "lib/plan/sm90a", "lib/plan/sm100a", "lib/cuda", "lib/source", "lib/compile", "lib/runtime",
               "lib/api", "verify", "bench"]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Matrix multiplication on NVIDIA tensor cores with your own epilogue in the same kernel.
+
+    d = jit_gemm.gemm(a, b, "d = gelu(acc + bias) + r;", bias=bias, r=r)
+
+docs/python.md is the manual.
+"""
+
+from ._call import gemm
+from ._context import Context, DeviceInfo, default_context
+from ._device_array import DeviceArray
+from ._enums import DiagnosticOrigin, Severity, Status
+from ._epilogue import Epilogue, NamedEpilogue, Operand, named_epilogues
+from ._errors import (
+    ArgumentError,
+    BudgetError,
+    CancelledError,
+    CaptureError,
+    CompileError,
+    DeviceError,
+    Diagnostic,
+    Error,
+    FileError,
+    NoCompilerError,
+    NoMemoryError,
+    NotCachedError,
+    UnsupportedError,
+)
+from ._gemm import Band, Family, Gemm, Info, plan_bands
+from ._library import version
+from ._operands import (
+    column_vector,
+    matrix,
+    output,
+    pair_vector,
+    reduction,
+    row_vector,
+    scalar,
+)
+from ._prewarm import PrewarmResult, prewarm
+from ._view import tf32, view
+
+__all__ = [
+    "ArgumentError",
+    "Band",
+    "BudgetError",
+    "CancelledError",
+    "CaptureError",
+    "CompileError",
+    "Context",
+    "DeviceArray",
+    "DeviceError",
+    "DeviceInfo",
+    "Diagnostic",
+    "DiagnosticOrigin",
+    "Epilogue",
+    "Error",
+    "Family",
+    "FileError",
+    "Gemm",
+    "Info",
+    "NamedEpilogue",
+    "NoCompilerError",
+    "NoMemoryError",
+    "NotCachedError",
+    "Operand",
+    "PrewarmResult",
+    "Severity",
+    "Status",
+    "UnsupportedError",
+    "column_vector",
+    "default_context",
+    "gemm",
+    "matrix",
+    "named_epilogues",
+    "output",
+    "pair_vector",
+    "plan_bands",
+    "prewarm",
+    "reduction",
+    "row_vector",
+    "scalar",
+    "tf32",
+    "version",
+    "view",
+]
