@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""The examples run, as a user runs them, and print what their reader is told to look at."""
+
+import os
+import subprocess
+import sys
+
+from support import ROOT, CompilerTest, main, optional
+
+EXAMPLES = ROOT / "python" / "examples"
+
+
+class Examples(CompilerTest):
+    def expect(self, name, words, module=None):
+        if module and optional(module) is None:
+            self.skipTest(f"there is no {module}")
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / name], env=env, capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(words, done.stdout)
+
+    def test_bias_gelu_shows_a_mistake_at_its_place(self):
+        self.expect("01_bias_gelu.py", "  d = gelo(acc + bias);\n      ^\n", "numpy")
+
+    def test_swiglu_has_half_as_many_columns(self):
+        self.expect("02_swiglu.py", "(64, 96), relative errors", "numpy")
+
+    def test_serving_compiles_nothing(self):
+        self.expect("03_serving.py", "compiles: 0, d[5, 1] = 9.0")
+
+    def test_torch_training_runs_compiled(self):
+        self.expect("04_torch_training.py", "compiled: (48, 40)", "torch")
+
+    def test_each_example_has_a_test(self):
+        names = sorted(path.name[:2] for path in EXAMPLES.glob("*.py"))
+        self.assertEqual(names, ["01", "02", "03", "04"])
+
+
+if __name__ == "__main__":
+    main()
