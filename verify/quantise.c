@@ -240,12 +240,19 @@ static void compare_block(struct comparison *work, const struct span *span)
     }
 }
 
-/* In 128x4 the blocks that are missing of a row's last four have scales of zero bytes. */
+bool quantise_has_words(const jit_gemm_scale *scale)
+{
+    return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ||
+           scale->layout == JIT_GEMM_SCALE_LAYOUT_8X4 ||
+           scale->layout == JIT_GEMM_SCALE_LAYOUT_MN_K4;
+}
+
+/* The blocks that are missing of a row's last word have scales of zero bytes. */
 static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
 {
     const struct quantised *all = work->all;
     const int64_t blocks = count_blocks(all->scale, all->view->columns);
-    if (all->scale->layout != JIT_GEMM_SCALE_LAYOUT_128X4) {
+    if (!quantise_has_words(all->scale)) {
         return;
     }
     for (int64_t pad = blocks; pad % 4 != 0; pad++) {

@@ -5,6 +5,8 @@
 #ifndef VERIFY_QUANTISE_H
 #define VERIFY_QUANTISE_H
 
+#include <stdbool.h>
+
 #include "verify/compare.h"
 
 /* The memory of the scales of `rows` rows, of a D or an A with so many columns: a row per
@@ -14,6 +16,9 @@ struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t bat
 /* Element of a batch of it that has the scale of block `block` of row `row`. */
 int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t columns,
                              int64_t row, int64_t block);
+
+/* Are those of four blocks along K neighbours: does the layout have words? */
+bool quantise_has_words(const jit_gemm_scale *scale);
 
 /* The scale of a block whose greatest magnitude is `amax`, of elements of type `d`. */
 float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax);

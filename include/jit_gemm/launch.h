@@ -85,8 +85,10 @@ typedef struct jit_gemm_args {
     jit_gemm_arg d_scale; /**< Scales of D, written: R = M rows of KB = ceil(D's columns /
                              block_k) of them. A batch takes R * KB elements in layout row,
                              KB * (R rounded up to 4) in column, ceil(R / 128) * ceil(KB /
-                             4) * 512 in 128x4; its stride is that if it is 0. It has no
-                             `ld`. docs/scales.md says what lies where. */
+                             4) * 512 in 128x4, ceil(R / 8) * ceil(KB / 4) * 32 in 8x4,
+                             ceil(KB / 4) * (R rounded up to 4) * 4 in mn_k4; its stride
+                             is that if it is 0. It has no `ld`. docs/scales.md says what
+                             lies where. */
     uint64_t group_sizes; /**< Device address of an int32_t per group, or with
                              ::JIT_GEMM_GROUP_BY_ROWS per row, which the kernel reads when
                              it runs: what the problem's `group_by` says. Sizes and offsets

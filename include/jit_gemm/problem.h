@@ -36,7 +36,7 @@ typedef enum jit_gemm_dtype {
                                  exponent plus 127, 255 is NaN. Only for scales. */
     JIT_GEMM_DTYPE_E2M1 = 10, /**< 4-bit float: 0, 0.5, 1, 1.5, 2, 3, 4, 6, and the same
                                  below zero. Two in a byte, the even column in its lower
-                                 half. Only for D with scales of 1x16 blocks. */
+                                 half. Only with scales of 1x32 or 1x16 blocks. */
     JIT_GEMM_DTYPE_UE4M3 = 11 /**< The values of e4m3 without a sign, 1 byte. Only for
                                  scales. */
 } jit_gemm_dtype;
@@ -274,9 +274,9 @@ typedef struct jit_gemm_problem {
     jit_gemm_matrix
         c;             /**< Of bf16, f16, f32, e4m3, e5m2, s8 or s32; dtype zero means
                           that there is no C. Its layout is D's, or zero, which means D's. */
-    jit_gemm_matrix d; /**< Of the same types as C, or e2m1; dtype zero means A's, where
-                          A is tf32 f32, where A is s8 s32. Matrix operands are laid out
-                          as D. */
+    jit_gemm_matrix d; /**< Of the same types as C, or e2m1 with scales of 1x32 or 1x16
+                          blocks; dtype zero means A's, where A is tf32 f32, where A is s8
+                          s32. Matrix operands are laid out as D. */
     char epilogue[JIT_GEMM_NAME_SIZE]; /**< A registered epilogue, or one of the library's
                                             own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */

@@ -93,8 +93,7 @@ static jit_gemm_status check_scaled_type(const struct input *input)
 {
     const jit_gemm_scale *scale = &input->matrix->scale;
     const bool is_e2m1 = input->matrix->dtype == JIT_GEMM_DTYPE_E2M1;
-    const bool is_of_4_bits = jg_scale_is_multiplied(scale) && scale->block_k <= 32;
-    if (is_e2m1 ? is_of_4_bits : scale->dtype != JIT_GEMM_DTYPE_UE4M3) {
+    if (jg_scale_takes(scale, input->matrix->dtype)) {
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, input->scale_field,
@@ -319,9 +318,10 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem)
         !jg_dtype_is_scaled(problem->d.dtype)) {
         return JIT_GEMM_OK;
     }
-    if (!jg_scale_takes_d(&problem->d.scale, problem->d.dtype)) {
+    if (!jg_scale_takes(&problem->d.scale, problem->d.dtype)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.dtype",
-                       "give e4m3 or e5m2 with scale 1x128 or mx, or e2m1 with scale nv",
+                       "give e4m3 or e5m2 with scale 1x128, 1x128ue8m0 or mx, or e2m1 with "
+                       "scale mx or nv",
                        "there is no kernel for scale %s of a D of type %s", name,
                        jg_dtype_name(problem->d.dtype));
     }

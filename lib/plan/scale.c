@@ -236,23 +236,6 @@ void jg_scale_complete(jit_gemm_scale *scale)
     }
 }
 
-/* Of D: are the blocks those of a row, and is the layout one of its type? */
-static jit_gemm_status check_computed(const jit_gemm_scale *scale)
-{
-    const bool is_byte = jg_dtype_bits(scale->dtype) == 8;
-    const uint32_t other_layout =
-        is_byte ? JIT_GEMM_SCALE_LAYOUT_128X4 : JIT_GEMM_SCALE_LAYOUT_COLUMN;
-    if (scale->layout != JIT_GEMM_SCALE_LAYOUT_ROW && scale->layout != other_layout) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.scale.layout",
-                       is_byte ? "give the layout row or 128x4, of which a jit_gemm_packer "
-                                 "makes others on the device"
-                               : "give the layout row or column",
-                       "there is no kernel for scale %s of D in layout %s yet",
-                       jg_scale_name(scale), jg_scale_layout_name(scale->layout));
-    }
-    return JIT_GEMM_OK;
-}
-
 bool jg_scale_is_multiplied(const jit_gemm_scale *scale)
 {
     return scale->kind == JIT_GEMM_SCALE_BLOCK && jg_dtype_bits(scale->dtype) == 8;
@@ -272,11 +255,10 @@ bool jg_scale_is_packed_first(const jit_gemm_scale *scale)
            (scale->block_mn > 1 || scale->layout != JIT_GEMM_SCALE_LAYOUT_128X4);
 }
 
-/* Of A or B: of a byte in any layout, or f32, which sums of a block of K are multiplied by.
- */
-static jit_gemm_status check_input(char letter, const jit_gemm_scale *scale)
+/* Scales of one byte lie in any layout, those of f32 in rows or columns. */
+static jit_gemm_status check_layout_of_type(char letter, const jit_gemm_scale *scale)
 {
-    return jg_scale_is_multiplied(scale) || scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
+    return jg_dtype_bits(scale->dtype) == 8 || scale->layout <= JIT_GEMM_SCALE_LAYOUT_COLUMN
                ? JIT_GEMM_OK
                : jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "layout").text,
                          "give the layout row or column",
@@ -293,24 +275,23 @@ jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
     if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
-    if (is_input) {
-        return check_input(letter, scale);
-    }
-    const bool is_power_of_128 = jg_scale_is_multiplied(scale) && scale->block_k == 128;
-    if (letter == 'd' && is_block && scale->block_mn == 1 && !is_power_of_128) {
-        return check_computed(scale);
+    if (is_input || (letter == 'd' && is_block && scale->block_mn == 1)) {
+        return check_layout_of_type(letter, scale);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                   letter == 'd' ? "give 1x128, mx or nv, or multiply in an epilogue"
+                   letter == 'd' ? "give 1x128, 1x128ue8m0, mx or nv, or multiply in an "
+                                   "epilogue"
                                  : "leave it zero, and multiply in an epilogue",
                    "there is no kernel for scale %s of %c yet", jg_scale_name(scale),
                    toupper(letter));
 }
 
-bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d)
+bool jg_scale_takes(const jit_gemm_scale *scale, jit_gemm_dtype dtype)
 {
-    return scale->dtype == JIT_GEMM_DTYPE_UE4M3 ? d == JIT_GEMM_DTYPE_E2M1
-                                                : jg_dtype_is_fp8(d);
+    if (jg_dtype_is_scaled(dtype)) {
+        return jg_scale_is_multiplied(scale) && scale->block_k <= 32;
+    }
+    return jg_dtype_is_fp8(dtype) && scale->dtype != JIT_GEMM_DTYPE_UE4M3;
 }
 
 /* ---------------------------------------------------------------------------- sizes */

@@ -28,8 +28,8 @@ bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
 /* Do the fields make one of the scales? Its type may be left out. `letter`: of the matrix,
  * for messages. ARGUMENT, UNSUPPORTED. */
 jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
-/* May a D of this type have such scales of its blocks? */
-bool jg_scale_takes_d(const jit_gemm_scale *scale, jit_gemm_dtype d);
+/* Of blocks: may their elements have this type? */
+bool jg_scale_takes(const jit_gemm_scale *scale, jit_gemm_dtype dtype);
 /* Fills in the type. */
 void jg_scale_complete(jit_gemm_scale *scale);
 /* Is there a kernel for such scales of the matrix? UNSUPPORTED. */

@@ -95,8 +95,19 @@ static const struct known {
     unsigned char mx_d[4];
     unsigned char nv; /* scale of nv, with tensor scales of one */
     unsigned char nv_d[2];
+    unsigned char mx4; /* scale of mx beside e2m1 */
+    unsigned char mx4_d[2];
 } known_rows[] = {
-    {"zeros", {0, -0.0F, 0, 0}, 1, {0, 0x80, 0, 0}, 0, {0, 0x80, 0, 0}, 0x01, {0x80, 0x00}},
+    {"zeros",
+     {0, -0.0F, 0, 0},
+     1,
+     {0, 0x80, 0, 0},
+     0,
+     {0, 0x80, 0, 0},
+     0x01,
+     {0x80, 0x00},
+     0,
+     {0x80, 0x00}},
     {"448",
      {448, -448, 224, 1},
      1,
@@ -104,7 +115,9 @@ static const struct known {
      127,
      {0x7e, 0xfe, 0x76, 0x38},
      0x69,
-     {0xf7, 0x05}},
+     {0xf7, 0x05},
+     134,
+     {0xe6, 0x04}},
     {"the next after 448",
      {448.00003F, 448, 1, 0},
      1.0000001F,
@@ -112,7 +125,9 @@ static const struct known {
      128,
      {0x76, 0x76, 0x30, 0},
      0x69,
-     {0x77, 0x00}},
+     {0x77, 0x00},
+     134,
+     {0x66, 0x00}},
     {"896",
      {896, 448, 2, -2},
      2,
@@ -120,7 +135,9 @@ static const struct known {
      128,
      {0x7e, 0x76, 0x38, 0xb8},
      0x71,
-     {0x57, 0x80}},
+     {0x57, 0x80},
+     135,
+     {0x46, 0x80}},
     {"ties",
      {448, 17, 19, 0x1p-10F},
      1,
@@ -128,7 +145,9 @@ static const struct known {
      127,
      {0x7e, 0x58, 0x5a, 0},
      0x69,
-     {0x07, 0x01}},
+     {0x07, 0x01},
+     134,
+     {0x06, 0x00}},
     {"infinity",
      {INFINITY, 1, -INFINITY, 0},
      FLT_MAX / 448,
@@ -136,6 +155,8 @@ static const struct known {
      254,
      {0x7e, 0, 0xfe, 0},
      0x7e,
+     {0x07, 0x0f},
+     254,
      {0x07, 0x0f}},
     {"NaN",
      {1, NAN, INFINITY, 0},
@@ -144,6 +165,8 @@ static const struct known {
      255,
      {0x7f, 0x7f, 0x7f, 0x7f},
      0x7f,
+     {0x77, 0x77},
+     255,
      {0x77, 0x77}},
     {"the greatest",
      {FLT_MAX, 1, 0, 0},
@@ -152,7 +175,9 @@ static const struct known {
      247,
      {0x78, 0, 0, 0},
      0x7e,
-     {0x07, 0x00}},
+     {0x07, 0x00},
+     253,
+     {0x06, 0x00}},
     {"the least normal",
      {FLT_MIN, -FLT_MIN, 0, 0},
      FLT_MIN,
@@ -160,7 +185,9 @@ static const struct known {
      0,
      {0x40, 0xc0, 0, 0},
      0x01,
-     {0x80, 0x00}},
+     {0x80, 0x00},
+     0,
+     {0xc4, 0x00}},
     {"the least",
      {0x1p-149F, 0, 0, 0},
      FLT_MIN,
@@ -168,6 +195,8 @@ static const struct known {
      0,
      {0, 0, 0, 0},
      0x01,
+     {0x00, 0x00},
+     0,
      {0x00, 0x00}},
     {"ties of nv",
      {6, 0.25F, -0.75F, 1.25F},
@@ -176,6 +205,8 @@ static const struct known {
      121,
      {0x7c, 0x58, 0xe4, 0x6a},
      0x38,
+     {0x07, 0x2a},
+     127,
      {0x07, 0x2a}},
     {"more ties of nv",
      {6, 1.75F, -2.5F, 3.5F},
@@ -184,6 +215,8 @@ static const struct known {
      121,
      {0x7c, 0x6e, 0xf2, 0x76},
      0x38,
+     {0x47, 0x6c},
+     127,
      {0x47, 0x6c}},
     {"a tie of nv's scale",
      {6.375F, 5, -5.125F, 0.25F},
@@ -192,7 +225,9 @@ static const struct known {
      121,
      {0x7d, 0x7a, 0xfa, 0x58},
      0x38,
-     {0x67, 0x0f}},
+     {0x67, 0x0f},
+     128,
+     {0x45, 0x0d}},
 };
 
 enum { KNOWN_ROWS = sizeof(known_rows) / sizeof(known_rows[0]) };
@@ -244,6 +279,27 @@ static void expect_known_mx(const struct data *data)
     }
 }
 
+/* The same: the elements of a block of 32 are all that a block of 128 has. */
+static void expect_known_power(const struct data *data)
+{
+    for (int row = 0; row < KNOWN_ROWS; row++) {
+        const struct known *known = &known_rows[row];
+        const unsigned char got = data->scales[row * ((COLUMNS + 127) / 128)];
+        cr_expect_eq(got, known->mx, "%s: %u", known->what, got);
+        expect_bytes(data, known, row * COLUMNS, known->mx_d, 4);
+    }
+}
+
+static void expect_known_mx4(const struct data *data)
+{
+    for (int row = 0; row < KNOWN_ROWS; row++) {
+        const struct known *known = &known_rows[row];
+        const unsigned char got = data->scales[row * ((COLUMNS + 31) / 32)];
+        cr_expect_eq(got, known->mx4, "%s: %u", known->what, got);
+        expect_bytes(data, known, row * COLUMNS / 2, known->mx4_d, 2);
+    }
+}
+
 static void expect_known_nv(const struct data *data)
 {
     for (int row = 0; row < KNOWN_ROWS; row++) {
@@ -260,7 +316,9 @@ Test(block_scales, edges_have_known_bytes)
         const char *text;
         void (*expect)(const struct data *data);
     } kinds[] = {{"d=e4m3 d_scale=1x128", expect_known_f32},
+                 {"d=e4m3 d_scale=1x128ue8m0", expect_known_power},
                  {"d=e4m3 d_scale=mx", expect_known_mx},
+                 {"d=e2m1 d_scale=mx", expect_known_mx4},
                  {"d=e2m1 d_scale=nv", expect_known_nv}};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
@@ -348,10 +406,58 @@ Test(block_scales, layouts_and_types_are_exact)
     free(data);
 }
 
-/* Pads by the letter of docs/scales.md: rows beyond M, and what fills up a column, are not
- * written; missing blocks of a row's last four are zero. */
+/* Each on one of the chips, and each layout and each type on both. */
+Test(block_scales, scales_of_a_byte_are_exact_in_every_layout)
+{
+    static const char *const types[] = {"d=e4m3 d_scale=1x128ue8m0",
+                                        "d=e5m2 d_scale=1x128ue8m0", "d=mxfp8", "d=mxfp4",
+                                        "d=nvfp4"};
+    static const char *const layouts[] = {"row", "column", "128x4", "8x4", "mn_k4"};
+    struct data *data = malloc(sizeof(*data));
+    cr_assert_not_null(data);
+    fill_random(data);
+    for (int i = 0; i < 5 * 5; i++) {
+        jit_gemm_context *context = open_context(emulated_archs[i % EMULATED_ARCHS]);
+        char text[128];
+        snprintf(text, sizeof(text), "%s d_scale_layout=%s", types[i / 5], layouts[i % 5]);
+        const jit_gemm_problem problem = make_problem(text);
+        run(context, &problem, data);
+        expect_quantised(data, &problem, text);
+        jit_gemm_context_destroy(&context);
+    }
+    free(data);
+}
+
+/* -------------------------------------------------------------------------- padding */
+
+enum { ALL_ROWS = 40, BLOCKS = (COLUMNS + 31) / 32, ALL_BLOCKS = 12 }; /* rounded up to 4 */
+
+static int byte_of_128x4(int row, int block)
+{
+    return block / 4 * 512 + row % 32 * 16 + row / 32 * 4 + block % 4;
+}
+
+static int byte_of_8x4(int row, int block)
+{
+    return (row / 8 * (ALL_BLOCKS / 4) + block / 4) * 32 + row % 8 * 4 + block % 4;
+}
+
+static int byte_of_mn_k4(int row, int block)
+{
+    return (block / 4 * ALL_ROWS + row) * 4 + block % 4;
+}
+
+/* By the letter of docs/scales.md: rows beyond M, and what fills up a column, are not
+ * written; missing blocks of a row's last word are zero. */
 Test(block_scales, pads_are_zero_or_untouched)
 {
+    static const struct {
+        const char *layout;
+        int rows;
+        int (*byte_of)(int row, int block);
+    } words[] = {{"128x4", 128, byte_of_128x4},
+                 {"8x4", ALL_ROWS, byte_of_8x4},
+                 {"mn_k4", ALL_ROWS, byte_of_mn_k4}};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);
@@ -360,21 +466,25 @@ Test(block_scales, pads_are_zero_or_untouched)
         make_problem("d=e4m3 d_scale=1x128 d_scale_layout=column");
     run(context, &column, data);
     for (int block = 0; block < 3; block++) {
-        for (int row = ROWS; row < 40; row++) {
-            const size_t byte = (size_t)(block * 40 + row) * sizeof(float);
+        for (int row = ROWS; row < ALL_ROWS; row++) {
+            const size_t byte = (size_t)(block * ALL_ROWS + row) * sizeof(float);
             cr_expect_eq(data->scales[byte], GUARD, "block %d row %d", block, row);
         }
     }
-    const jit_gemm_problem pieces = make_problem("d=e4m3 d_scale=mx d_scale_layout=128x4");
-    run(context, &pieces, data);
-    for (int row = 0; row < 128; row++) {
-        for (int block = 10; block < 12; block++) { /* of 300 columns there are 10 */
-            const int byte = block / 4 * 512 + row % 32 * 16 + row / 32 * 4 + block % 4;
-            cr_expect_eq(data->scales[byte], row < ROWS ? 0 : GUARD, "row %d block %d", row,
-                         block);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "d=e4m3 d_scale=mx d_scale_layout=%s",
+                 words[i].layout);
+        const jit_gemm_problem problem = make_problem(text);
+        run(context, &problem, data);
+        for (int j = 0; j < words[i].rows * ALL_BLOCKS; j++) {
+            const int row = j / ALL_BLOCKS, block = j % ALL_BLOCKS;
+            const unsigned char got = data->scales[words[i].byte_of(row, block)];
+            const bool is_right = row >= ROWS       ? got == GUARD
+                                  : block >= BLOCKS ? got == 0
+                                                    : got != GUARD;
+            cr_expect(is_right, "%s: row %d block %d: %02x", text, row, block, got);
         }
-        const int first = row % 32 * 16 + row / 32 * 4;
-        cr_expect_eq(data->scales[first] == GUARD, row >= ROWS, "row %d", row);
     }
     jit_gemm_context_destroy(&context);
     free(data);

@@ -104,8 +104,15 @@ static const char *draw_scaled_type(struct unit *unit)
                                         "e4m3 d_scale=mx",
                                         "mxfp8e5m2",
                                         "nvfp4",
-                                        "nvfp4 d_scale_layout=row"};
-    return types[unit_below(unit, 6)];
+                                        "nvfp4 d_scale_layout=row",
+                                        "e4m3 d_scale=1x128ue8m0 d_scale_layout=mn_k4",
+                                        "e5m2 d_scale=1x128ue8m0 d_scale_layout=8x4",
+                                        "mxfp8 d_scale_layout=mn_k4",
+                                        "mxfp8e5m2 d_scale_layout=column",
+                                        "mxfp4",
+                                        "mxfp4 d_scale_layout=mn_k4",
+                                        "nvfp4 d_scale_layout=8x4"};
+    return types[unit_below(unit, sizeof(types) / sizeof(types[0]))];
 }
 
 /* Few rows of some blocks. */

@@ -21,8 +21,9 @@ FLOAT_TYPES = [("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e4m3")]
 FLOAT_SCALES = [("1x128", "128x128"), ("128x128", "1x128"), ("1x128", "1x128"),
                 ("128x128", "128x128"), ("1x128", None), (None, "128x128")]
 D_TYPES = ["bf16", "f32", "f16", "mxfp8", "nvfp4", "e4m3 d_scale=1x128", "mxfp8 d_scale_layout=row",
-           "e5m2 d_scale=1x128 d_scale_layout=column"]
-D_WEIGHTS = [5, 3, 2, 1, 2, 2, 1, 1]
+           "e5m2 d_scale=1x128 d_scale_layout=column", "e4m3 d_scale=1x128ue8m0 d_scale_layout=mn_k4",
+           "e5m2 d_scale=1x128ue8m0 d_scale_layout=128x4", "mxfp4", "nvfp4 d_scale_layout=8x4"]
+D_WEIGHTS = [5, 3, 2, 1, 2, 2, 1, 1, 1, 1, 1, 1]
 
 
 def draw_tensor_shape(draw):
@@ -98,7 +99,7 @@ def draw_scaled_pair(draw):
             tile_m, tile_n = tile_n, tile_m
     parts = next((int(word[8:]) for word in config if word.startswith("split_k=")), 1)
     wide = by_tensor_core or any("_scale=128x128" in word for word in words)
-    step_n = 256 if halves and wide else 4 if gated else 2 if "nv" in d else 1
+    step_n = 256 if halves and wide else 4 if gated else 2 if "fp4" in d else 1
     while True:
         batch = draw.choices([1, 2, 3], [8, 1, 1])[0]
         m, n, k = draw_size(draw, tile_m), draw_size(draw, tile_n), draw_k(draw, block, stages)

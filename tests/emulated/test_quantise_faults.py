@@ -39,6 +39,12 @@ FAULTS = [
     ("the scale of another block", "coord.row, coord.col / Scale::kBlock,",
      "coord.row, (coord.col / Scale::kBlock) ^ 1,"),
     ("scales of rows 32 apart are exchanged", "row % 128 / 32 * 4 + block % 4", "(row % 128 / 32 ^ 1) * 4 + block % 4"),
+    ("scales of rows 8 apart are exchanged", "ld * (row / 8) +", "ld * (row / 8 ^ 1) +"),
+    ("words of a row are another's", "(static_cast<i64>(row) * 4 + block % 4)",
+     "(static_cast<i64>(row ^ 1) * 4 + block % 4)"),
+    ("scales of a word change places", "ld * (block / 4) + (static_cast<i64>(row) * 4 + block % 4)",
+     "ld * (block / 4) + (static_cast<i64>(row) * 4 + (3 - block % 4))"),
+    ("a word in 8x4 has 16 bytes", "static_cast<i64>(block / 4) * 32", "static_cast<i64>(block / 4) * 16"),
     ("no zeros behind a row's last block", "pad % 4 != 0; ++pad", "pad % 4 != 0 && pad > blocks; ++pad"),
     ("elements are not scaled", "values[i + 1]}, {factor, factor});", "values[i + 1]}, {1.0f, 1.0f});"),
 ]

@@ -428,16 +428,16 @@ static bool read_block(struct unit *unit, const struct snippet *snippet,
     return true;
 }
 
-/* What belongs to no block keeps its poison, or is zero where a row's last four blocks of
- * 128x4 are not whole. */
+/* What belongs to no block keeps its poison, or is zero where a row's last word is not
+ * whole. */
 static void compare_scale_pads(struct unit *unit)
 {
     const jit_gemm_scale *scale = &unit->problem.d.scale;
     const struct array *scales = &unit->arrays[MATRIX_D_SCALE];
     const size_t batch_stride = (size_t)scales->view.batch_stride;
     const int64_t blocks = (unit->n + scale->block_k - 1) / scale->block_k;
-    const bool has_fours = scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4;
-    const int64_t across = has_fours ? (blocks + 3) / 4 * 4 : blocks;
+    const bool has_words = quantise_has_words(scale);
+    const int64_t across = has_words ? (blocks + 3) / 4 * 4 : blocks;
     enum { NOBODYS, OF_A_BLOCK, ZERO };
     unsigned char *owners = calloc(batch_stride, 1);
     for (int64_t i = 0; i < unit->m * across; i++) {

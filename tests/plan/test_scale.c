@@ -34,6 +34,11 @@ Test(scale, computed_scales_that_there_is_a_kernel_for)
         "8x8x8 bf16 d=e2m1 d_scale=nv",
         "8x8x8 s8 d=nvfp4 d_scale_layout=128x4",
         "8x8x8 bf16 d=mxfp8e5m2",
+        "8x8x8 bf16 d=mxfp4",
+        "8x8x8 bf16 d=mxfp4 d_scale_layout=mn_k4",
+        "8x8x8 s8 d=nvfp4 d_scale_layout=column",
+        "8x8x8 e4m3 d_scale=1x128ue8m0 d_scale_layout=mn_k4",
+        "8x8x8 f16 d=e5m2 d_scale=1x128ue8m0 d_scale_layout=8x4",
         "8x8x8 e4m3 c=bf16 d_scale=mx d_scale_layout=128x4 output_align=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -114,13 +119,11 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
          "problem.b.scale.kind: there is no kernel for scale 128x128ue8m0 of A beside 128x128 "
          "of B"},
         {"8x8x8 e4m3 d_scale=128x128ue8m0",
-         "problem.d.scale.kind: there is no kernel for scale 128x128ue8m0 of D yet"},
+         "problem.d.scale.kind: there is no kernel for scale 128x128ue8m0 of D yet; give "
+         "1x128, 1x128ue8m0, mx or nv"},
         {"8x8x64 a=e2m1 " POWERS,
          "problem.a.scale.kind: there is no kernel for scale 1x128ue8m0 of A of type e2m1; "
          "give the scale mx or nv"},
-        {"8x8x8 e4m3 d_scale=1x128ue8m0 d_scale_layout=128x4",
-         "problem.d.scale.kind: there is no kernel for scale 1x128ue8m0 of D yet; give "
-         "1x128, mx or nv"},
         {"8x8x8 e4m3 b_scale=mx b_scale_layout=128x4 a_scale=1x128",
          "problem.a.scale.kind: there is no kernel for scale 1x128 of A beside mx of B"},
         {"8x8x8 bf16 a_scale=mx a_scale_layout=128x4 b_scale=mx b_scale_layout=128x4",
@@ -217,15 +220,6 @@ Test(scale, plan_names_the_way_of_scales_and_its_price)
     }
 }
 
-Test(scale, layouts_of_computed_scales_that_there_are_none_of_name_what_makes_them)
-{
-    cr_expect_eq(normalize("8x8x8 bf16 d=mxfp8 d_scale_layout=mn_k4"),
-                 JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect_not_null(strstr(jg_error_text(), "give the layout row or 128x4, of which a "
-                                               "jit_gemm_packer makes others"),
-                       "%s", jg_error_text());
-}
-
 Test(scale, batches_of_packed_scales_beyond_all_memory_are_refused)
 {
     const struct jg_arch *arch = jg_arch_find("sm_100a");
@@ -279,29 +273,26 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
         {"8x8x8 e4m3 d_scale=vector",
          "problem.d.scale.kind: there is no kernel for scale vector of D yet"},
         {"8x8x8 e4m3 d_scale=1x128 d_scale_layout=128x4",
-         "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout 128x4 "
-         "yet; give the layout row or column"},
-        {"8x8x8 e4m3 d_scale=mx d_scale_layout=column",
-         "problem.d.scale.layout: there is no kernel for scale mx of D in layout column "
-         "yet; give the layout row or 128x4"},
+         "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout 128x4, "
+         "which is one of scales of one byte; give the layout row or column"},
+        {"8x8x8 e4m3 d_scale=1x128 d_scale_layout=mn_k4",
+         "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout mn_k4"},
         {"8x8x8 bf16 d_scale=mx",
          "problem.d.dtype: there is no kernel for scale mx of a D of type bf16; give e4m3 "
-         "or e5m2 with scale 1x128 or mx, or e2m1 with scale nv"},
+         "or e5m2 with scale 1x128, 1x128ue8m0 or mx, or e2m1 with scale mx or nv"},
         {"8x8x8 e4m3 d_scale=nv",
          "problem.d.dtype: there is no kernel for scale nv of a D of type e4m3"},
-        {"8x8x8 bf16 d=e2m1 d_scale=mx",
-         "problem.d.dtype: there is no kernel for scale mx of a D of type e2m1"},
+        {"8x8x8 bf16 d=e2m1 d_scale=1x128ue8m0",
+         "problem.d.dtype: there is no kernel for scale 1x128ue8m0 of a D of type e2m1"},
         {"8x8x8 bf16 d=e2m1",
          "problem.d.dtype: there is no kernel for scale none of a D of type e2m1; give e4m3 "
-         "or e5m2 with scale 1x128 or mx, or e2m1 with scale nv"},
+         "or e5m2 with scale 1x128, 1x128ue8m0 or mx, or e2m1 with scale mx or nv"},
         {"8x8x8 bf16 c=e2m1", "problem.c.dtype: there is no kernel for C of type e2m1"},
         {"8x8x8 e2m1 d=f32",
          "problem.a.dtype: the tensor core multiplies e2m1 with scales of its blocks only"},
         {"8x9x8 bf16 d=nvfp4",
          "problem.n: a row of D has 9 elements of type e2m1, which end inside a byte; pad B "
          "to an even number of columns of D"},
-        {"8x8x8 bf16 d=nvfp4 d_scale_layout=column",
-         "problem.d.scale.layout: there is no kernel for scale nv of D in layout column"},
         {"8x8x8 bf16 d=nvfp4 d_layout=column",
          "problem.d.layout: there is no kernel for scale nv of a column-major D"},
         {"8x8x8 e4m3 d_scale=1x128 d_layout=column",

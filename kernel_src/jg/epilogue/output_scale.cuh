@@ -82,8 +82,8 @@ struct OutputScale {
     using Type = T;
     static constexpr u32 kBlock = kBlockCols;
 
-    // The scale of block `block` of `blocks` that a row has. What the last one leaves of
-    // four blocks in 128x4 is zero.
+    // The scale of block `block` of `blocks` that a row has. What the last one leaves of a
+    // word of four blocks is zero.
     template <class ShapeT>
     static JG_DEVICE void store(const MatrixParam &param, const ShapeT &shape, u32 row_of_d,
                                 u32 block, u32 blocks, u32 batch, T value)
@@ -92,7 +92,7 @@ struct OutputScale {
             kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d;
         T *target = param.base<T>(batch);
         target[index(param.ld, row, block)] = value;
-        if constexpr (kLayout == ScaleLayout::k128x4) {
+        if constexpr (kHasWords) {
             if (block + 1 == blocks) {
                 for (u32 pad = blocks; pad % 4 != 0; ++pad) {
                     target[index(param.ld, row, pad)] = T{0};
@@ -102,13 +102,25 @@ struct OutputScale {
     }
 
   private:
-    // ld: scales of a row, rounded up of a column, or of 128 rows.
+    // Are four blocks along K of a row neighbours?
+    static constexpr bool kHasWords = kLayout == ScaleLayout::k128x4 ||
+                                      kLayout == ScaleLayout::k8x4 ||
+                                      kLayout == ScaleLayout::kMnK4;
+    static_assert(!kHasWords || sizeof(T) == 1, "only scales of one byte lie in words");
+
+    // ld: scales of a row, of a column or a column of words rounded up, or of 128 or 8
+    // rows.
     static JG_DEVICE i64 index(i64 ld, u32 row, u32 block)
     {
         if constexpr (kLayout == ScaleLayout::kRow) {
             return ld * row + block;
         } else if constexpr (kLayout == ScaleLayout::kColumn) {
             return ld * block + row;
+        } else if constexpr (kLayout == ScaleLayout::kMnK4) {
+            return ld * (block / 4) + (static_cast<i64>(row) * 4 + block % 4);
+        } else if constexpr (kLayout == ScaleLayout::k8x4) {
+            return ld * (row / 8) + static_cast<i64>(block / 4) * 32 +
+                   (row % 8 * 4 + block % 4);
         } else {
             return ld * (row / 128) + static_cast<i64>(block / 4) * 512 +
                    (row % 32 * 16 + row % 128 / 32 * 4 + block % 4);
