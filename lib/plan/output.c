@@ -8,7 +8,8 @@
 
 enum {
     LOAD_ELEMENT_BITS = 16, /* of a matrix whose part of a step is one stage */
-    VECTOR_ELEMENTS = 8
+    VECTOR_ELEMENTS = 8,
+    WARP_LANES = 32
 };
 
 /* ----------------------------------------------------------------------- the epilogue */
@@ -80,17 +81,56 @@ bool jg_is_stored_once(const struct jg_problem *problem,
     return columns->stored_once && takes_fragments(problem);
 }
 
+/* Do several warps, whose lanes are columns of D, have a block? */
+static bool shares_blocks(const struct jg_problem *problem,
+                          const struct jg_team_columns *columns)
+{
+    return computes_scales(problem) && columns->warp_lanes > 0 &&
+           (int)problem->d.scale.block_k > columns->warp_lanes;
+}
+
 int jg_out_stages_choose(const struct jg_problem *problem,
                          const struct jg_team_columns *columns)
 {
     const int block = (int)problem->d.scale.block_k;
-    if (!spreads_blocks(problem)) {
+    if (shares_blocks(problem, columns)) {
+        return JG_SHARED_OUT_STAGES;
+    }
+    if (!spreads_blocks(problem) || columns->warp_lanes > 0) {
         return jg_is_stored_once(problem, columns) ? 1 : JG_VECTOR_OUT_STAGES;
     }
     const bool is_half = columns->count < block;
     const bool has_more =
         problem->is_gated || is_half || jg_epilogue_reduces(problem->epilogue);
     return (is_half ? columns->count : block) / PANEL_COLUMNS + (has_more ? 1 : 0);
+}
+
+/* The same where lanes are columns of D: whole blocks in a warp, or in all warps of a tile,
+ * and whole passes and steps, because lanes of a pass have a row's block together. */
+static bool check_transposed_blocks(struct jg_trial *trial,
+                                    const struct jg_team_columns *columns)
+{
+    const struct jg_problem *problem = trial->problem;
+    const char *name = jg_scale_name(&problem->d.scale);
+    const int block = (int)problem->d.scale.block_k;
+    const int step_rows = jg_transposed_step_rows(problem, columns->count);
+    const int pass_rows = WARP_LANES * VECTOR_ELEMENTS / columns->warp_lanes;
+    const int rows = columns->count > step_rows ? step_rows : pass_rows;
+    if (columns->tile_lanes % block != 0) {
+        return jg_trial_reject(
+            trial,
+            "the %d columns of D that a tile of a transposed product has are no multiple of "
+            "%d, as scale %s of D needs",
+            columns->tile_lanes, block, name);
+    }
+    if (columns->count % rows != 0) {
+        return jg_trial_reject(
+            trial,
+            "the %d rows of D that a team of warps has of a tile of a transposed product are "
+            "no multiple of %d, as scale %s of D needs",
+            columns->count, rows, name);
+    }
+    return true;
 }
 
 /* Whole blocks, each in a team or halved between two. */
@@ -104,10 +144,7 @@ static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *c
         return true;
     }
     if (trial->product.d_is_transpose) {
-        return jg_trial_reject(
-            trial,
-            "swap_ab=1: there is no kernel for scale %s of D in a transposed product",
-            name);
+        return check_transposed_blocks(trial, columns);
     }
     if (spreads_blocks(problem) && jg_problem_has_neighbours(problem)) {
         return jg_trial_reject(trial,
@@ -168,7 +205,7 @@ static bool check_stages_of_blocks(struct jg_trial *trial,
 {
     const int needed = jg_out_stages_choose(trial->problem, columns);
     const int out_stages = trial->config.storage.out_stages;
-    const bool is_exact = spreads_blocks(trial->problem);
+    const bool is_exact = needed > JG_VECTOR_OUT_STAGES;
     if (out_stages <= JG_VECTOR_OUT_STAGES && !is_exact) {
         return true;
     }
@@ -312,7 +349,7 @@ double jg_output_bytes(const struct jg_problem *problem)
 }
 
 /* Where threads store themselves: what an instruction of a warp takes, assumed. */
-enum { WARP_LANES = 32, WARP_ACCESS_CLK = 4 };
+enum { WARP_ACCESS_CLK = 4 };
 
 /* A thread moves vectors of 8 elements, 16 bytes at once at most. */
 static double element_accesses(const struct jg_problem *problem, jit_gemm_dtype dtype)

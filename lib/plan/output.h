@@ -12,6 +12,7 @@
 enum {
     JG_STORE_TILE_COLUMNS = 16, /* of an accumulator: what a store tile of D has at least */
     JG_VECTOR_OUT_STAGES = 2,   /* output stages whose memory holds a staging buffer */
+    JG_SHARED_OUT_STAGES = 3,   /* and what warps that share blocks of D exchange */
     JG_GATED_STEP = 32          /* columns of a gated D in a step of the epilogue */
 };
 
@@ -76,6 +77,9 @@ struct jg_team_columns {
     int count;        /* columns */
     bool shared;      /* does another team have as many of the same rows beside them? */
     bool stored_once; /* does one store tile hold all that it has? */
+    /* Where D lies transposed in the accumulator, 0 elsewhere: columns of D that a warp
+     * has, and all warps of a tile. `count` are rows of D then. */
+    int warp_lanes, tile_lanes;
 };
 
 /* Is all that a team has stored at once, with nothing staged? */

@@ -428,6 +428,46 @@ Test(block_scales, scales_of_a_byte_are_exact_in_every_layout)
     free(data);
 }
 
+/* Few rows as columns of the multiplication: blocks in a warp, of several warps, of both
+ * warpgroups; several tiles, and tiles of several steps. */
+Test(block_scales, scales_of_a_transposed_product_are_exact)
+{
+    static const struct {
+        const char *arch, *config, *types[4];
+    } rows[] = {
+        {"sm_90a",
+         "tile=128x16",
+         {"d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4", "d=mxfp4"}},
+        {"sm_90a", "tile=128x64", {"d=e5m2 d_scale=1x128 d_scale_layout=column"}},
+        {"sm_90a", "tile=64x32", {"d=mxfp8e5m2 d_scale_layout=mn_k4", "d=nvfp4"}},
+        {"sm_90a", "tile=128x32 cluster=2x1", {"d=e4m3 d_scale=1x128ue8m0"}},
+        {"sm_100a",
+         "mma=128x16",
+         {"d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4", "d=mxfp4"}},
+        {"sm_100a", "mma=128x48", {"d=e5m2 d_scale=1x128ue8m0 d_scale_layout=8x4"}},
+        {"sm_100a", "mma=128x128", {"d=e5m2 d_scale=1x128 d_scale_layout=column"}},
+        {"sm_100a", "mma=64x32", {"d=mxfp8e5m2 d_scale_layout=mn_k4", "d=nvfp4"}},
+        {"sm_100a", "mma=128x32 cta_group=2", {"d=mxfp8", "d=nvfp4"}},
+        {"sm_100a", "mma=256x64 cta_group=2", {"d=e4m3 d_scale=1x128ue8m0", "d=mxfp4"}},
+    };
+    struct data *data = malloc(sizeof(*data));
+    cr_assert_not_null(data);
+    fill_random(data);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_context *context = open_context(rows[i].arch);
+        for (int j = 0; j < 4 && rows[i].types[j] != NULL; j++) {
+            char text[192];
+            snprintf(text, sizeof(text), "%s config=swap_ab=1 %s", rows[i].types[j],
+                     rows[i].config);
+            const jit_gemm_problem problem = make_problem(text);
+            run(context, &problem, data);
+            expect_quantised(data, &problem, text);
+        }
+        jit_gemm_context_destroy(&context);
+    }
+    free(data);
+}
+
 /* -------------------------------------------------------------------------- padding */
 
 enum { ALL_ROWS = 40, BLOCKS = (COLUMNS + 31) / 32, ALL_BLOCKS = 12 }; /* rounded up to 4 */

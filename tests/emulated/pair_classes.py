@@ -212,6 +212,7 @@ CLASSES = {
     "D of mxfp8": lambda p: p.value("d") == "mxfp8",
     "D of nvfp4": lambda p: p.value("d") == "nvfp4",
     "D of e4m3 in blocks of 128": lambda p: p.value("d_scale") == "1x128",
+    "transposed product beside scales of D": lambda p: p.has_scales_of_d and p.number("swap_ab", 0) == 1,
     "D of powers of two in blocks of 128": lambda p: p.value("d_scale") == "1x128ue8m0",
     "groups of tiles": lambda p: p.number("raster_group") > 1,
 }

@@ -56,10 +56,11 @@ static void draw_config(struct unit *unit, char *text, size_t size)
         {"mma=128x64", "mma=64x64", "mma=256x64 cta_group=2 cluster=2x1",
          "mma=128x32 swap_ab=1"}};
     /* With whole blocks, mostly. */
-    static const char *const wide[2][4] = {
-        {"tile=64x128", "tile=64x256", "tile=128x256", "tile=128x128 cluster=2x1"},
-        {"mma=128x256", "mma=64x128", "mma=256x256 cta_group=2 cluster=2x1",
-         "mma=128x128"}};
+    static const char *const wide[2][5] = {
+        {"tile=64x128", "tile=64x256", "tile=128x256", "tile=128x128 cluster=2x1",
+         "tile=128x32 swap_ab=1"},
+        {"mma=128x256", "mma=64x128", "mma=256x256 cta_group=2 cluster=2x1", "mma=128x128",
+         "mma=128x32 swap_ab=1"}};
     /* With 8 copies of the snippet, for elements of a vector; others have 16. */
     static const char *const few_copies[2][4] = {
         {"tile=64x64", "tile=64x32", "tile=128x64", "tile=128x16"},
@@ -70,10 +71,9 @@ static void draw_config(struct unit *unit, char *text, size_t size)
     if (unit->of_output > 1) {
         snprintf(text, size, " config=%s", few_copies[unit->arch][unit_below(unit, 4)]);
     } else if (chance(unit, 60)) {
-        const char *const *texts =
-            unit->has_blocks ? wide[unit->arch] : configs[unit->arch];
-        snprintf(text, size, " config=%s%s", texts[unit_below(unit, 4)],
-                 chance(unit, 30) ? " split_k=2" : "");
+        const char *config = unit->has_blocks ? wide[unit->arch][unit_below(unit, 5)]
+                                              : configs[unit->arch][unit_below(unit, 4)];
+        snprintf(text, size, " config=%s%s", config, chance(unit, 30) ? " split_k=2" : "");
     }
 }
 

@@ -93,7 +93,7 @@ def draw_scaled_pair(draw):
     if gated and chip == "sm_90a":
         shape = (128, 128, 1)
     config, (tile_m, tile_n), cluster, stages = draw_config(draw, chip, shape)
-    if is_quantised or (gated and not halves and by_tensor_core):  # refused of a transposed product
+    if gated and not halves and by_tensor_core:  # refused of a transposed product
         if "swap_ab=1" in config:
             config.remove("swap_ab=1")
             tile_m, tile_n = tile_n, tile_m

@@ -430,7 +430,8 @@ Test(scale, reductions_have_a_stage_of_their_own_beside_a_block)
         bool is_gated;
         int out_stages;
     } rows[] = {
-        {"sm_90a", "512x512x512 e4m3 d_scale=mx", false, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=tile=64x128", false, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=swap_ab=1", false, 3},
         {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128", false, 5},
         {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=1x128 config=tile=128x256", true, 5},
         {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x128", false, 3},
@@ -461,8 +462,13 @@ Test(scale, output_stages_hold_a_block)
         bool is_gated;
         int out_stages;
     } rows[] = {
-        {"sm_90a", "512x512x512 e4m3 d_scale=mx", false, 2},
-        {"sm_90a", "512x512x512 e4m3 d_scale=mx", true, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=tile=64x128", false, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=tile=64x128", true, 2},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=swap_ab=1", false, 3},
+        {"sm_90a", "512x512x512 bf16 d=nvfp4 config=swap_ab=1", false, 2},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=swap_ab=1", true, 2},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=64x32 swap_ab=1", false, 3},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=128x32 swap_ab=1", true, 3},
         {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=128x128", false, 4},
         {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=1x128 config=tile=128x256", true, 5},
         {"sm_90a", "512x512x512 e4m3 d_scale=1x128 config=tile=64x128", false, 3},
@@ -510,8 +516,16 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "scale mx of D needs"},
         {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 cta_group=2", false,
          "the 32 columns of D that a team of warps has of a tile are no multiple of 64, as"},
-        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x64 swap_ab=1", false,
-         "swap_ab=1: there is no kernel for scale mx of D in a transposed product"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=64x64 swap_ab=1", false,
+         "the 64 columns of D that a tile of a transposed product has are no multiple of 128, "
+         "as scale 1x128 of D needs"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=mx config=mma=128x96 swap_ab=1", false,
+         "the 96 rows of D that a team of warps has of a tile of a transposed product are no "
+         "multiple of 64, as scale mx of D needs"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=1x128ue8m0 config=tile=64x32 swap_ab=1", false,
+         "the 64 columns of D that a tile of a transposed product has are no multiple of 128"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=mx config=tile=128x32 swap_ab=1 out_stages=2",
+         false, "out_stages=2: scale mx of D takes out_stages=3 with this tile"},
         {"sm_90a", ("512x512x512 e4m3 " MX), false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},

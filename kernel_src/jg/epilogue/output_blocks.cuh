@@ -10,6 +10,8 @@ template <class Config, class Partition>
 struct StepBlocks; // quantise.cuh
 template <class Config, class Partition, bool kReduces>
 class SpreadBlocks; // quantise.cuh
+template <class Config, class Partition>
+class SharedBlocks; // quantise.cuh
 
 struct NoBlocks {
     static constexpr bool kInStep = false;
@@ -22,17 +24,23 @@ struct NoBlocks {
 };
 
 // What a Config asks for, beside reductions or not, and the staging buffer for that.
-template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock>
+// kShared: where lanes are columns of D, does a block have those of several warps?
+template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock,
+          bool kShared = Partition::kTransposed && (kBlock > Partition::kWarpCols)>
 struct BlocksFor {
     using Type = StepBlocks<Config, Partition>;
 };
 template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 0> {
+struct BlocksFor<Config, Partition, kReduces, 0, false> {
     using Type = NoBlocks;
 };
 template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 128> {
+struct BlocksFor<Config, Partition, kReduces, 128, false> {
     using Type = SpreadBlocks<Config, Partition, kReduces>;
+};
+template <class Config, class Partition, bool kReduces, u32 kBlock>
+struct BlocksFor<Config, Partition, kReduces, kBlock, true> {
+    using Type = SharedBlocks<Config, Partition>;
 };
 template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
 struct StagingOf {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// StepBlocks, SpreadBlocks: how the epilogue by vectors scales blocks of D
+// StepBlocks, SpreadBlocks, SharedBlocks: how the epilogue by vectors scales blocks of D
 // (output_scale.cuh), of a row each. Blocks of 16 or 32 columns lie in a step: a few lanes
 // have one. Blocks of 128 are spread over steps: elements go back to where accumulators
 // were staged, as f32, until the block's greatest magnitude is known; where two teams have
-// half of a block each, they exchange that of each row. Every element is computed once.
+// half of a block each, they exchange that of each row. Where lanes are columns of D, a
+// step has whole blocks, and warps that lie side by side share one. Every element is
+// computed once.
 //
 // The plan chooses tiles whose blocks are whole (lib/plan/output.c). Called by all lanes of
 // a warp together. Waits: SpreadBlocks, where two teams share blocks, at a named barrier of
-// both, twice a block.
+// both, twice a block; SharedBlocks at one of its warps, twice a step.
 #pragma once
 #include <jg/epilogue/output_scale.cuh>
 #include <jg/epilogue/partition.cuh>
@@ -221,6 +223,141 @@ class SpreadBlocks {
     Staging staging_;
     u32 team_;
     f32 amax_; // of row kept_row() of the block so far
+};
+
+template <class Config, class Partition>
+class SharedBlocks {
+    using D = typename Config::D;
+    using Scale = typename Config::DScale;
+    using Buffer = typename StagingBufferFor<Partition>::Type;
+    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row of a step
+    static constexpr u32 kPassRows = 32 / kAcross;
+    static constexpr u32 kPasses = Partition::kWarpRows / kPassRows;
+    static constexpr u32 kWarps = Scale::kBlock / Partition::kWarpCols; // that share one
+    static constexpr bool kInTeam = kWarps <= Partition::kTeamWarps;
+    static constexpr u32 kAllWarps = 4 * Partition::kWarpgroups;
+    static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
+    static_assert(Partition::kTransposed && Partition::kWarpRows % kPassRows == 0,
+                  "a pass has whole rows of a step");
+    static_assert(kInTeam ? Partition::kTeamWarps % kWarps == 0 : kWarps == kAllWarps,
+                  "tiles have whole blocks");
+
+  public:
+    static constexpr bool kInStep = false;
+    static constexpr bool kSpread = true;
+    static constexpr u32 kSteps = 1;
+
+    // A warp's staging buffer, and behind it the amax of each row of its part of a block.
+    struct Staging : Buffer {
+        static constexpr u32 kBytes = Config::kOutStages * Partition::kWarpBytes;
+        static_assert(kBytes >= Buffer::kBytes + Partition::kWarpRows * sizeof(f32),
+                      "host and device disagree on staging");
+
+        JG_DEVICE explicit Staging(const u8 *memory) : Buffer(memory) {}
+
+        JG_DEVICE Staging step(u32) const
+        {
+            return *this;
+        }
+        JG_DEVICE u32 amax_address(u32 row) const
+        {
+            return Buffer::end() + row * sizeof(f32);
+        }
+    };
+
+    // `staging`: of this warp.
+    JG_DEVICE SharedBlocks(const Staging &staging, u32 team)
+        : staging_(staging), team_(team)
+    {
+    }
+
+    static JG_DEVICE bool is_last(u32)
+    {
+        return true;
+    }
+
+    // Puts back a vector of a step: that of pass `pass` of this lane.
+    template <class CoordT>
+    JG_DEVICE void keep(const Staging &staged, u32 pass, const CoordT &coord,
+                        const f32 (&values)[8])
+    {
+        const f32 amax = share_amax<kAcross>(find_amax(coord, values));
+        staged.put(row_of(pass), lane() % kAcross, values);
+        if (lane() % kAcross == 0) {
+            ptx::store_shared(staged.amax_address(row_of(pass)), amax);
+        }
+    }
+
+    // Scales and stores all that was kept of a step, whose first vector of this lane is
+    // `first`.
+    template <class Params, class ShapeT, class CoordT>
+    JG_DEVICE void finish(const Params &params, const ShapeT &shape, const CoordT &first)
+    {
+        meet(); // all parts of this warp's block are there
+#pragma unroll 1
+        for (u32 pass = 0; pass < kPasses; ++pass) {
+            const ScaleValue<typename Scale::Type> scale(amax_of_block(row_of(pass)),
+                                                         kGreatest<D>);
+            CoordT coord = first;
+            coord.row += kPassRows * pass;
+            coord.count = coord.row < shape.m ? first.count : 0;
+            if (warp_of_block() == 0 && lane() % kAcross == 0 && coord.count > 0) {
+                Scale::store(params.d_scale, shape, coord.row, coord.col / Scale::kBlock,
+                             (shape.n + Scale::kBlock - 1) / Scale::kBlock, coord.batch,
+                             scale.stored);
+            }
+            f32 values[8];
+            staging_.load(row_of(pass), lane() % kAcross, values);
+            multiply_all(values, scale.reciprocal);
+            Packed8<D> packed;
+            packed.assign(values);
+            packed.template store<CoordT>(
+                params.d.template element<D>(coord.row, coord.col, coord.batch),
+                coord.count);
+        }
+        meet(); // they are read
+    }
+
+  private:
+    static JG_DEVICE u32 lane()
+    {
+        return threadIdx.x % 32;
+    }
+
+    static JG_DEVICE u32 row_of(u32 pass)
+    {
+        return kPassRows * pass + lane() / kAcross;
+    }
+
+    // Warps lie side by side in D as in shared memory.
+    JG_DEVICE u32 warp_of_block() const
+    {
+        const u32 warpgroup = Partition::kWarpgroups > 1 ? team_ : 0;
+        return (4 * warpgroup + Partition::warp()) % kWarps;
+    }
+
+    JG_DEVICE f32 amax_of_block(u32 row) const
+    {
+        const u32 first = staging_.amax_address(row) - warp_of_block() * Staging::kBytes;
+        f32 amax = 0.0f;
+#pragma unroll
+        for (u32 i = 0; i < kWarps; ++i) {
+            amax = ptx::max_nan(amax, ptx::load_shared(first + i * Staging::kBytes));
+        }
+        return amax;
+    }
+
+    JG_DEVICE void meet() const
+    {
+        if constexpr (kInTeam) {
+            ptx::named_barrier_sync(Partition::barrier(team_), Partition::kTeamThreads);
+        } else {
+            ptx::named_barrier_sync(kBarrier, 32 * kAllWarps);
+        }
+    }
+
+    Staging staging_;
+    u32 team_;
 };
 
 } // namespace jg

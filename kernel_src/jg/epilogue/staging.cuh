@@ -29,6 +29,20 @@ JG_DEVICE void load_vector(const Buffer &buffer, u32 row, u32 vector, f32 (&valu
     }
 }
 
+// The other way.
+template <class Buffer>
+JG_DEVICE void put_vector(const Buffer &buffer, u32 row, u32 vector, const f32 (&values)[8])
+{
+    const u32 address = buffer.address_of(row, 2 * vector);
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i) {
+        const u32 words[4] = {
+            __float_as_uint(values[4 * i]), __float_as_uint(values[4 * i + 1]),
+            __float_as_uint(values[4 * i + 2]), __float_as_uint(values[4 * i + 3])};
+        ptx::store_shared_4(address ^ (i * 16), words);
+    }
+}
+
 // Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
 // (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
 // bank.
@@ -137,14 +151,7 @@ class PanelStagingBuffer {
     }
     JG_DEVICE void put(u32 row, u32 vector, const f32 (&values)[8]) const
     {
-        const u32 address = address_of(row, 2 * vector);
-#pragma unroll
-        for (u32 i = 0; i < 2; ++i) {
-            const u32 words[4] = {
-                __float_as_uint(values[4 * i]), __float_as_uint(values[4 * i + 1]),
-                __float_as_uint(values[4 * i + 2]), __float_as_uint(values[4 * i + 3])};
-            ptx::store_shared_4(address ^ (i * 16), words);
-        }
+        put_vector(*this, row, vector, values);
     }
 
     // Of a 16-byte chunk of a row.
@@ -199,6 +206,16 @@ class TransposedStagingBuffer {
     JG_DEVICE void load(u32 row, u32 vector, f32 (&values)[8]) const
     {
         load_vector(*this, row, vector, values);
+    }
+
+    JG_DEVICE void put(u32 row, u32 vector, const f32 (&values)[8]) const
+    {
+        put_vector(*this, row, vector, values);
+    }
+    // The address behind it.
+    JG_DEVICE u32 end() const
+    {
+        return base_ + kBytes;
     }
 
     // Of a 16-byte chunk of a row.

@@ -63,6 +63,9 @@ class VectorEpilogue {
     static constexpr bool kStepsEndDown = Partition::kRows % Partition::kStepRows == 0 &&
                                           Partition::kWarpRows % kPassRows == 0;
 
+    static_assert((!Blocks::kInStep && !Blocks::kSpread) || kStepsEndDown,
+                  "lanes of a pass look for a block's amax together");
+
     using Team =
         typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
                         NoReducingTeam>::Type;

@@ -216,8 +216,14 @@ static void size_boxes(struct jg_trial *trial)
 
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
 {
-    return (struct jg_team_columns){.count = columns_of_d(&trial->product, &trial->config),
-                                    .shared = jg_sm100a_lanes(&trial->config).split};
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
+    const bool is_transpose = trial->product.d_is_transpose;
+    return (struct jg_team_columns){
+        .count = columns_of_d(&trial->product, &trial->config),
+        .shared = lanes.split,
+        .warp_lanes = is_transpose ? lanes.of_warp : 0,
+        .tile_lanes =
+            is_transpose ? EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1) : 0};
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)

@@ -88,7 +88,9 @@ struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
         .count = count,
         .shared = halves_columns(trial),
         .stored_once = trial->product.d_is_transpose &&
-                       count <= jg_transposed_store_rows(trial->problem, count)};
+                       count <= jg_transposed_store_rows(trial->problem, count),
+        .warp_lanes = trial->product.d_is_transpose ? TEAM_LANES / WARPGROUP_WARPS : 0,
+        .tile_lanes = trial->product.d_is_transpose ? rows_of_d(trial) : 0};
 }
 
 /* Of the ring that brings C and matrix operands to warpgroups that take tiles in turn: in
