@@ -395,6 +395,17 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
     }
 }
 
+Test(input_scales, sums_of_every_rest_of_k_are_the_hosts)
+{
+    static const int sizes[] = {32, 64, 96, 1056, 1152, 1504, 2880};
+    for (int i = 0; i < EMULATED_ARCHS * COUNT_OF(sizes); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "m=33 n=140 batch=1 d=f32 a=e4m3 k=%d",
+                 sizes[i / EMULATED_ARCHS]);
+        expect_exact(emulated_archs[i % EMULATED_ARCHS], kinds + i, 1, text, false);
+    }
+}
+
 Test(input_scales, sums_of_the_reference_kernel_are_the_hosts)
 {
     static const char *const texts[] = {

@@ -377,7 +377,7 @@ Test(multiplied_scales, sums_of_768_columns_are_the_hosts)
 
 Test(multiplied_scales, sums_of_every_rest_of_k_are_the_hosts)
 {
-    static const int sizes[] = {64, 192, 1152, 2880};
+    static const int sizes[] = {32, 64, 96, 192, 1056, 1152, 1504, 2880};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         expect_third(i, "m=33 n=40 batch=1", sizes[i], "mma=128x64 stages=3",
                      "sms=4,async=reorder,seed=10");
