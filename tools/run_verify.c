@@ -214,6 +214,11 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
                                       .ref = ref_data,
                                       .scale_rows = scale_rows};
         quantise_compare(&all, &bounds, &elements, &of_scales);
+        if (!is_quiet) {
+            char recipe[128];
+            quantise_describe(all.scale, all.view->dtype, recipe, sizeof(recipe));
+            printf("recipe   %s\n", recipe);
+        }
         tell(pair->name, &elements, is_quiet, verdict);
         tell("d_scale", &of_scales, is_quiet, verdict);
         free(scale_rows);

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---------------------------------------------------------------------------- layouts */
@@ -86,6 +87,17 @@ float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax)
     }
     const float quotient = (isinf(amax) ? FLT_MAX : amax) / greatest;
     return quotient < FLT_MIN ? FLT_MIN : quotient;
+}
+
+void quantise_describe(const jit_gemm_scale *scale, jit_gemm_dtype d, char *text,
+                       size_t size)
+{
+    const char *rounding =
+        scale->dtype == JIT_GEMM_DTYPE_UE8M0   ? "the next power of two (RCEIL)"
+        : scale->dtype == JIT_GEMM_DTYPE_UE4M3 ? "the nearest e4m3, not 0"
+                                               : "in f32";
+    snprintf(text, size, "a scale is amax / %g, %s; elements to nearest even, saturating",
+             (double)greatest_of(d), rounding);
 }
 
 double quantise_element(jit_gemm_dtype d, float scale, float value)

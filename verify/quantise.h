@@ -22,6 +22,9 @@ bool quantise_has_words(const jit_gemm_scale *scale);
 
 /* The scale of a block whose greatest magnitude is `amax`, of elements of type `d`. */
 float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax);
+/* Its recipe, in words. */
+void quantise_describe(const jit_gemm_scale *scale, jit_gemm_dtype d, char *text,
+                       size_t size);
 /* An element of type `d` as it is stored beside a scale. */
 double quantise_element(jit_gemm_dtype d, float scale, float value);
 

@@ -54,7 +54,7 @@ static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t blo
             }
         }
     }
-    if (layout == JIT_GEMM_SCALE_LAYOUT_128X4) { /* 300 columns lack 2 of their last 4 */
+    if (quantise_has_words(&blocks->scale)) { /* 300 columns lack 2 of their last 4 */
         for (int row = 0; row < ROWS; row++) {
             for (int block_of_row = 10; block_of_row < 12; block_of_row++) {
                 ((unsigned char *)blocks->scales)[quantise_scale_index(
@@ -106,6 +106,10 @@ Test(quantise, right_blocks_pass_in_every_layout)
     make_blocks(&blocks, JIT_GEMM_DTYPE_UE8M0, 32, JIT_GEMM_SCALE_LAYOUT_ROW);
     cr_expect(passes(&blocks));
     make_pieces(&blocks);
+    cr_expect(passes(&blocks));
+    make_blocks(&blocks, JIT_GEMM_DTYPE_UE8M0, 32, JIT_GEMM_SCALE_LAYOUT_8X4);
+    cr_expect(passes(&blocks));
+    make_blocks(&blocks, JIT_GEMM_DTYPE_UE8M0, 32, JIT_GEMM_SCALE_LAYOUT_MN_K4);
     cr_expect(passes(&blocks));
     make_blocks(&blocks, JIT_GEMM_DTYPE_UE4M3, 16, JIT_GEMM_SCALE_LAYOUT_ROW);
     cr_expect(passes(&blocks));
@@ -206,14 +210,39 @@ Test(quantise, a_write_beside_rows_or_scales_fails)
 
 Test(quantise, missing_blocks_of_four_must_be_zero)
 {
+    static const jit_gemm_scale_layout layouts[] = {JIT_GEMM_SCALE_LAYOUT_128X4,
+                                                    JIT_GEMM_SCALE_LAYOUT_8X4,
+                                                    JIT_GEMM_SCALE_LAYOUT_MN_K4};
     static struct blocks blocks;
-    struct compare_report elements, scales;
-    make_pieces(&blocks);
-    ((unsigned char *)
-         blocks.scales)[quantise_scale_index(&blocks.scale, ROWS, COLUMNS, 1, 10)] = 0xff;
-    compare(&blocks, &elements, &scales);
-    cr_expect_eq(scales.over_bound, 1);
-    cr_expect_eq(scales.row, 1);
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        struct compare_report elements, scales;
+        make_blocks(&blocks, JIT_GEMM_DTYPE_UE8M0, 32, layouts[i]);
+        ((unsigned char *)
+             blocks.scales)[quantise_scale_index(&blocks.scale, ROWS, COLUMNS, 1, 10)] =
+            0xff;
+        compare(&blocks, &elements, &scales);
+        cr_expect_eq(scales.over_bound, 1);
+        cr_expect_eq(scales.row, 1);
+    }
+}
+
+Test(quantise, recipes_have_words)
+{
+    static const struct {
+        jit_gemm_dtype scale, d;
+        const char *text;
+    } rows[] = {
+        {JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_E5M2, "amax / 57344, in f32;"},
+        {JIT_GEMM_DTYPE_UE8M0, JIT_GEMM_DTYPE_E4M3,
+         "amax / 448, the next power of two (RCEIL);"},
+        {JIT_GEMM_DTYPE_UE4M3, JIT_GEMM_DTYPE_E2M1, "amax / 6, the nearest e4m3, not 0;"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const jit_gemm_scale scale = {.kind = JIT_GEMM_SCALE_BLOCK, .dtype = rows[i].scale};
+        char text[128];
+        quantise_describe(&scale, rows[i].d, text, sizeof(text));
+        cr_expect_not_null(strstr(text, rows[i].text), "%s", text);
+    }
 }
 
 Test(quantise, powers_of_two_are_rounded_up)
