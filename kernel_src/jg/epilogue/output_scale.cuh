@@ -82,12 +82,14 @@ struct OutputScale {
     using Type = T;
     static constexpr u32 kBlock = kBlockCols;
 
-    // The scale of block `block` of `blocks` that a row has. What the last one leaves of a
-    // word of four blocks is zero.
+    // The scale of the block that has column `col` of a row of D. What a row's last block
+    // leaves of a word of four is zero.
     template <class ShapeT>
     static JG_DEVICE void store(const MatrixParam &param, const ShapeT &shape, u32 row_of_d,
-                                u32 block, u32 blocks, u32 batch, T value)
+                                u32 col, u32 batch, T value)
     {
+        const u32 block = col / kBlock;
+        const u32 blocks = (shape.n + kBlock - 1) / kBlock;
         const u32 row =
             kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d;
         T *target = param.base<T>(batch);

@@ -79,9 +79,7 @@ struct StepBlocks {
             share_amax<kLanes>(find_amax(coord, values)), kGreatest<typename Config::D>);
         multiply_all(values, scale.reciprocal);
         if (threadIdx.x % kLanes == 0 && coord.count > 0) {
-            Scale::store(param, shape, coord.row, coord.col / Scale::kBlock,
-                         (shape.n + Scale::kBlock - 1) / Scale::kBlock, coord.batch,
-                         scale.stored);
+            Scale::store(param, shape, coord.row, coord.col, coord.batch, scale.stored);
         }
     }
 };
@@ -211,12 +209,10 @@ class SpreadBlocks {
                                const CoordT &first, typename Scale::Type value) const
     {
         const u32 row = first.row - lane() / kAcross + kept_row();
-        const u32 block = (first.col - lane() % kAcross * 8) / Scale::kBlock;
+        const u32 col = first.col - lane() % kAcross * 8;
         const bool is_own = !kShared || team_ == 0;
-        if (is_own && kept_row() < kRows && row < shape.m &&
-            block * Scale::kBlock < shape.n) {
-            Scale::store(param, shape, row, block,
-                         (shape.n + Scale::kBlock - 1) / Scale::kBlock, first.batch, value);
+        if (is_own && kept_row() < kRows && row < shape.m && col < shape.n) {
+            Scale::store(param, shape, row, col, first.batch, value);
         }
     }
 
@@ -302,8 +298,7 @@ class SharedBlocks {
             coord.row += kPassRows * pass;
             coord.count = coord.row < shape.m ? first.count : 0;
             if (warp_of_block() == 0 && lane() % kAcross == 0 && coord.count > 0) {
-                Scale::store(params.d_scale, shape, coord.row, coord.col / Scale::kBlock,
-                             (shape.n + Scale::kBlock - 1) / Scale::kBlock, coord.batch,
+                Scale::store(params.d_scale, shape, coord.row, coord.col, coord.batch,
                              scale.stored);
             }
             f32 values[8];
