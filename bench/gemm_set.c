@@ -560,28 +560,41 @@ void gemm_sets_list_results(const struct gemm_sets *sets, struct gemm_results *r
     *ret_results = results;
 }
 
-static int poison(const struct gemm_sets *sets, uint64_t address, jit_gemm_dtype type,
+bool gemm_sets_hide_poison(const struct gemm_sets *sets)
+{
+    const jit_gemm_dtype type = sets->shape.d_type;
+    return type == JIT_GEMM_DTYPE_S8 || type == JIT_GEMM_DTYPE_E2M1;
+}
+
+static int poison(const struct gemm_sets *sets, uint64_t address, unsigned char byte,
                   size_t bytes, char error[BENCH_ERROR_SIZE])
 {
-    if (bytes > 0 && jit_gemm_device_fill(sets->context, address, element_poison_byte(type),
-                                          bytes) != JIT_GEMM_OK) {
+    if (bytes > 0 &&
+        jit_gemm_device_fill(sets->context, address, byte, bytes) != JIT_GEMM_OK) {
         return bench_fail(error, "fill: %s", jit_gemm_last_error());
     }
     return 0;
 }
 
-int gemm_sets_poison(const struct gemm_sets *sets, size_t set, char error[BENCH_ERROR_SIZE])
+int gemm_sets_poison(const struct gemm_sets *sets, size_t set, bool inverts,
+                     char error[BENCH_ERROR_SIZE])
 {
+    const unsigned char flip = inverts ? 0xff : 0;
     const jit_gemm_args *args = &sets->args[set];
-    int status = poison(sets, args->d.pointer, sets->shape.d_type, sets->d_bytes, error);
+    int status = poison(sets, args->d.pointer,
+                        (unsigned char)(element_poison_byte(sets->shape.d_type) ^ flip),
+                        sets->d_bytes, error);
     if (status == 0) {
-        status = poison(sets, args->d_scale.pointer, sets->shape.d_scale.dtype,
-                        sets->d_scale.bytes, error);
+        status =
+            poison(sets, args->d_scale.pointer,
+                   (unsigned char)(element_poison_byte(sets->shape.d_scale.dtype) ^ flip),
+                   sets->d_scale.bytes, error);
     }
     for (uint32_t i = 0; i < sets->operand_count && status == 0; i++) {
         const struct gemm_operand_place *place = &sets->operands[i];
         if (is_written(place)) {
-            status = poison(sets, address_of(sets, set, place->offset), place->view.dtype,
+            status = poison(sets, address_of(sets, set, place->offset),
+                            (unsigned char)(element_poison_byte(place->view.dtype) ^ flip),
                             place->bytes, error);
         }
     }
@@ -609,6 +622,7 @@ struct raw_result {
     unsigned char *d;
     void *scales;
     int64_t scale_batch_stride;
+    bool shows_poison;
 };
 
 /* The scale of an element, of a row-major D; NaN for one that cannot be. `row` counts
@@ -638,8 +652,8 @@ static int convert_result(const struct gemm_shape *s, const struct raw_result *r
             if (raw->scales != NULL) {
                 value *= load_d_scale(s, raw, row, col);
             }
-            is_bad =
-                is_bad || !isfinite(value) || element_is_poison(s->d_type, raw->d, index);
+            is_bad = is_bad || !isfinite(value) ||
+                     (raw->shows_poison && element_is_poison(s->d_type, raw->d, index));
             is_nonzero = is_nonzero || value != 0.0;
             ret_values[at++] = (float)value;
         }
@@ -658,7 +672,8 @@ static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
     const jit_gemm_args *args = &sets->args[set];
     struct raw_result raw = {.d =
                                  download(sets, args->d.pointer, sets->d_bytes, who, error),
-                             .scale_batch_stride = sets->d_scale.batch_stride};
+                             .scale_batch_stride = sets->d_scale.batch_stride,
+                             .shows_poison = !gemm_sets_hide_poison(sets)};
     int status = raw.d != NULL ? 0 : -1;
     if (status == 0 && sets->d_scale.bytes > 0) {
         raw.scales = download(sets, args->d_scale.pointer, sets->d_scale.bytes, who, error);

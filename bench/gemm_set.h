@@ -100,9 +100,12 @@ struct gemm_results {
 void gemm_sets_list_results(const struct gemm_sets *sets, struct gemm_results *ret_results);
 
 /* Fills what a launch writes, scales of D too, with poison (verify/elements.h): an
- * unwritten element shows. */
-int gemm_sets_poison(const struct gemm_sets *sets, size_t set,
+ * unwritten element shows. `inverts` flips all its bits. */
+int gemm_sets_poison(const struct gemm_sets *sets, size_t set, bool inverts,
                      char error[BENCH_ERROR_SIZE]);
+/* Are poisoned elements of D possible results, as all bits of an s8 or an e2m1 are? Then
+ * only two launches over different poison show what is not written. */
+bool gemm_sets_hide_poison(const struct gemm_sets *sets);
 
 /*
  * Reads the results of a set into `ret_values`, one behind the other, each as it lies in

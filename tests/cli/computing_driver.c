@@ -216,20 +216,26 @@ static void add_up(const struct jg_kernel_params *params, const struct plan *pla
     }
 }
 
+static size_t place_last(const struct jg_kernel_params *params, const struct plan *plan)
+{
+    return (size_t)place_element(&params->d, plan, 0, params->m - 1,
+                                 count_columns(params, plan) - 1);
+}
+
+/* `before`: what the last element was. */
 static void make_mistake(const struct jg_kernel_params *params, const struct plan *plan,
-                         bool is_large)
+                         bool is_large, const unsigned char *before)
 {
     unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
     size_t columns = (size_t)count_columns(params, plan);
-    size_t last =
-        (size_t)place_element(&params->d, plan, 0, params->m - 1, (int64_t)columns - 1);
+    size_t last = place_last(params, plan);
 
     if (strcmp(plan->fault, "element") == 0 ||
         (is_large && strcmp(plan->fault, "large") == 0)) {
         element_store(plan->d_type, d, last, 1000);
     } else if (strcmp(plan->fault, "unwritten") == 0) {
-        memset(d + last * size, element_poison_byte(plan->d_type), size);
+        memcpy(d + last * size, before, size);
     } else if (strcmp(plan->fault, "stray") == 0) {
         memset(d + columns * size, 0, size);
     } else if (is_large && strcmp(plan->fault, "large_sum") == 0) {
@@ -273,6 +279,14 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
     atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
     read_epilogue(&plan);
+    unsigned char before[8] = {0};
+    if (!is_reference) {
+        const size_t size = element_size(plan.d_type);
+        memcpy(before,
+               (unsigned char *)(uintptr_t)values->d.pointer +
+                   place_last(values, &plan) * size,
+               size);
+    }
     for (int64_t batch = 0; batch < values->batch; batch++) {
         compute_batch(values, &plan, is_reference ? JIT_GEMM_DTYPE_F32 : plan.d_type,
                       batch);
@@ -281,7 +295,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         }
     }
     if (!is_reference) {
-        make_mistake(values, &plan, config->sharedMemBytes > 100 * 1024);
+        make_mistake(values, &plan, config->sharedMemBytes > 100 * 1024, before);
     }
     return CUDA_SUCCESS;
 }

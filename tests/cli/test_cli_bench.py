@@ -207,6 +207,19 @@ def test_one_problem_that_fails_leaves_the_others():
         expect([json.loads(line)["problem"].split()[1] for line in done.stdout.splitlines()] == ["n=20"], "the second", done)
 
 
+def test_an_s8_that_looks_like_poison_is_a_result_and_one_that_is_not_written_none():
+    need_compiler()
+    with Folder() as folder:
+        # Sums of 64 products of bytes: half of them lie below -128, and become that.
+        def alone(fault):
+            return tool("bench", "16x48x64", "s8", "d=s8", "--config", "swap_ab=0", "--rounds", "1", "--warmup-ms", "20",
+                        "--driver", DRIVER, cache=folder.cache,
+                        variables={"COMPUTING_DRIVER": f"s8 s8 {fault}", "COMPUTING_SCALES": PLAIN})
+        expect_exit(alone("none"), 0)
+        done = alone("unwritten")
+        expect(done.returncode == 1 and "not written" in done.stderr, "the last element", done)
+
+
 def test_clock_and_power_are_those_of_nvml():
     need_compiler()
     with Folder() as folder:
