@@ -58,7 +58,7 @@ static struct scale find_times(const struct sweep_picture *picture)
 
 static void write_axes(const struct scale *sizes, const struct scale *times, FILE *file)
 {
-    for (double power = ceil(sizes->first); power <= sizes->last; power++) {
+    for (int power = (int)ceil(sizes->first); power <= (int)floor(sizes->last); power++) {
         const double x = place(sizes, exp2(power));
 
         fprintf(file,
@@ -66,7 +66,7 @@ static void write_axes(const struct scale *sizes, const struct scale *times, FIL
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
                 x, TOP, x, TOP + HEIGHT, x, TOP + HEIGHT + STRIP + 16, exp2(power));
     }
-    for (double power = times->first; power <= times->last; power++) {
+    for (int power = (int)times->first; power <= (int)times->last; power++) {
         const double y = place(times, exp2(power));
 
         fprintf(file,

@@ -104,12 +104,11 @@ static void limit_by_cpu_max(const char *root, const char *folder, struct jg_hos
 {
     char path[PATH_MAX];
     char text[FILE_BYTES];
-    long long quota = 0;
-    long long period = 0;
+    char *end = NULL;
     const int length = snprintf(path, sizeof(path), "%s/cpu.max", folder);
-    if (length > 0 && (size_t)length < sizeof(path) && read_text(root, path, text) &&
-        sscanf(text, "%lld %lld", &quota, &period) == 2) {
-        limit_processors(quota, period, host);
+    if (length > 0 && (size_t)length < sizeof(path) && read_text(root, path, text)) {
+        const int64_t quota = strtoll(text, &end, 10); /* 0 for "max" */
+        limit_processors(quota, strtoll(end, NULL, 10), host);
     }
 }
 

@@ -641,7 +641,10 @@ Test(manifest, loading_that_fails_registers_nothing)
 Test(manifest, loading_stands_every_failing_allocation)
 {
     struct api_fixture fixture;
-    api_fixture_open(&fixture);
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    api_fixture_open_with(&fixture, &options, 0);
+    options.no_cache = 1;
+    options.cache_dir = NULL;
     cr_assert_eq(load(&fixture, all_kinds, false), JIT_GEMM_OK);
     char path[96];
     snprintf(path, sizeof(path), "%s/loaded.manifest", fixture.folder);
@@ -649,10 +652,7 @@ Test(manifest, loading_stands_every_failing_allocation)
     long number = 1;
 
     for (; status != JIT_GEMM_OK && number < 1000; number++) {
-        jit_gemm_context_options options = api_fixture_options(&fixture);
         jit_gemm_context *context = NULL;
-        options.no_cache = 1;
-        options.cache_dir = NULL;
         cr_assert_eq(jit_gemm_context_create(&options, &context), JIT_GEMM_OK);
         jg_alloc_fail_at(number, false);
         status = jit_gemm_context_load_manifest(context, path, 0);

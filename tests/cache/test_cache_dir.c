@@ -152,8 +152,14 @@ Test(cache_dir, home_that_does_not_exist_is_not_made)
 Test(cache_dir, derived_folder_is_never_in_a_shared_folder)
 {
     static const char *const spellings[] = {
-        "//tmp",      "/./tmp/x",      "/var/../tmp/x",       "/var/tmp",
-        "/dev/shm/x", "/../dev/./shm", "/tmp/../var//tmp/./x"};
+        "//tmp",
+        "/./tmp/jg-cache-absent",
+        "/var/../tmp/jg-cache-absent",
+        "/var/tmp",
+        "/dev/shm/jg-cache-absent",
+        "/../dev/./shm",
+        "/tmp/../var//tmp/./jg-cache-absent",
+    };
     static const char *const variables[] = {"XDG_CACHE_HOME", "HOME"};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
         for (int k = 0; k < 2; k++) {

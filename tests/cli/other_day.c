@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into a program: its calendar is OTHER_DAY_SECONDS away. */
+/* Preloaded into a program: its calendar is OTHER_DAY_SECONDS away. The functions take the
+ * place of the C library's; each is given to the linker under its name. */
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 #include <time.h>
+
+#define IN_PLACE_OF(name) __asm__(name) __attribute__((visibility("default")))
+
+int other_clock(clockid_t clock, struct timespec *now) IN_PLACE_OF("clock_gettime");
+time_t other_time(time_t *ret_now) IN_PLACE_OF("time");
+int other_day(struct timeval *now, void *zone) IN_PLACE_OF("gettimeofday");
 
 static time_t shift(void)
 {
@@ -11,13 +19,11 @@ static time_t shift(void)
     return seconds != NULL ? (time_t)strtoll(seconds, NULL, 10) : 0;
 }
 
-__attribute__((visibility("default"))) int clock_gettime(clockid_t clock,
-                                                         struct timespec *now)
+int other_clock(clockid_t clock, struct timespec *now)
 {
-    static int (*next)(clockid_t, struct timespec *);
-    if (next == NULL) {
-        *(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
-    }
+    int (*next)(clockid_t, struct timespec *);
+    void *symbol = dlsym(RTLD_NEXT, "clock_gettime");
+    memcpy(&next, &symbol, sizeof(next));
     const int result = next(clock, now);
     if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
         now->tv_sec += shift();
@@ -25,22 +31,21 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock,
     return result;
 }
 
-__attribute__((visibility("default"))) time_t time(time_t *ret_now)
+time_t other_time(time_t *ret_now)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    other_clock(CLOCK_REALTIME, &now);
     if (ret_now != NULL) {
         *ret_now = now.tv_sec;
     }
     return now.tv_sec;
 }
 
-__attribute__((visibility("default"))) int gettimeofday(struct timeval *restrict now,
-                                                        void *restrict zone)
+int other_day(struct timeval *now, void *zone)
 {
     struct timespec exact;
     (void)zone;
-    clock_gettime(CLOCK_REALTIME, &exact);
+    other_clock(CLOCK_REALTIME, &exact);
     now->tv_sec = exact.tv_sec;
     now->tv_usec = exact.tv_nsec / 1000;
     return 0;
