@@ -82,21 +82,34 @@ struct ThreadOperandLoader {
     static constexpr bool kKMajor = Operand::kKMajor;
     static constexpr u32 kBlockK = Operand::kBlockK;
     static constexpr u32 kRowBytes = Operand::kSwizzleBytes;
+    static constexpr u32 kGateRows = Operand::kGateRows;
+    // Lines that lie together in memory and in the tile: those of one panel, or of one
+    // accumulator's rows.
+    static constexpr u32 kLines = !kKMajor        ? kBlockK
+                                  : kGateRows > 0 ? kGateRows
+                                                  : Operand::kRows;
     // The threads' words lie side by side, so a warp reads whole rows. A thread's next one
-    // is kStep bytes on, kStepLines lines.
-    static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
+    // is kStep bytes on, kStepLines lines. Words are as wide as is promised, where those of
+    // all threads are a part of the lines.
+    static constexpr JG_DEVICE u32 word_bytes()
+    {
+        u32 bytes = kAsync ? kAlignment : 4;
+        while (kLines * kRowBytes / kThreads % bytes != 0) {
+            bytes /= 2;
+        }
+        return bytes;
+    }
+    static constexpr u32 kWordBytes = word_bytes();
     static constexpr u32 kStep = kWordBytes * kThreads;
     static constexpr u32 kStepLines = kStep / kRowBytes;
     static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
-    // The swizzle repeats after 1024 bytes.
-    static constexpr u32 kPeriod = 1024 / kStep;
+    // The swizzle repeats after 1024 bytes: words after which a target is kPeriodBytes on.
+    static constexpr u32 kPeriod = kStep < 1024 ? 1024 / kStep : 1;
+    static constexpr u32 kPeriodBytes = kPeriod * kStep;
     // Words at once: of one panel or one accumulator's rows, and no more than registers
     // hold (72 per thread on sm_90a).
     static constexpr u32 kMostAtOnce = kAlignment == 1 ? 8 : 16;
-    static constexpr u32 kGateRows = Operand::kGateRows;
-    static constexpr u32 kPanelWords = !kKMajor        ? kBlockK / kStepLines
-                                       : kGateRows > 0 ? kGateRows / kStepLines
-                                                       : kWords;
+    static constexpr u32 kPanelWords = kLines / kStepLines;
 
     static constexpr JG_DEVICE u32 words_at_once()
     {
@@ -160,9 +173,9 @@ struct ThreadOperandLoader {
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
                 const bool exists = outer + i * kStepLines < outer_size;
-                ptx::copy_async<kWordBytes>(targets[i % kPeriod] + i / kPeriod * 1024,
-                                            source + i * step,
-                                            exists ? count * sizeof(T) : 0);
+                ptx::copy_async<kWordBytes>(
+                    targets[i % kPeriod] + i / kPeriod * kPeriodBytes, source + i * step,
+                    exists ? count * sizeof(T) : 0);
             }
         } else {
             Word words[kAtOnce];
@@ -173,7 +186,7 @@ struct ThreadOperandLoader {
             }
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                ptx::store_shared(targets[i % kPeriod] + i / kPeriod * 1024,
+                ptx::store_shared(targets[i % kPeriod] + i / kPeriod * kPeriodBytes,
                                   __uint_as_float(words[i].value()));
             }
         }

@@ -522,18 +522,19 @@ void check_filled()
 
 TEST(thread_loader, threads_fill_each_byte_of_a_tile_once_as_copies_do)
 {
-    check_filled<TileCheck<bf16, true, 16>, 2, 4, 8>();
-    check_filled<TileCheck<bf16, true, 128>, 2, 4, 8>();
-    check_filled<TileCheck<bf16, false, 128>, 2, 4, 8>();
-    check_filled<TileCheck<bf16, false, 96, 64>, 2, 4, 8>();
-    check_filled<TileCheck<bf16, false, 48, 32>, 2, 4, 8>();
-    check_filled<TileCheck<e4m3, true, 16>, 1, 2, 4, 8>();
-    check_filled<TileCheck<e4m3, true, 192>, 1, 2, 4, 8>();
-    check_filled<TileCheck<e4m3, false, 256>, 1, 2, 4, 8>();
-    check_filled<TileCheck<e4m3, false, 64, 64>, 1, 2, 4, 8>();
-    check_filled<TileCheck<e4m3, false, 96, 32>, 1, 2, 4, 8>();
-    check_filled<TileCheck<tf32, true, 64>, 4, 8>();
-    check_filled<TileCheck<tf32, false, 96>, 4, 8>();
+    check_filled<TileCheck<bf16, true, 16>, 2, 4, 8, 16>();
+    check_filled<TileCheck<bf16, true, 24>, 4, 16>(); // rows that 16 do not divide
+    check_filled<TileCheck<bf16, true, 128>, 2, 4, 8, 16>();
+    check_filled<TileCheck<bf16, false, 128>, 2, 4, 8, 16>();
+    check_filled<TileCheck<bf16, false, 96, 64>, 2, 4, 8, 16>();
+    check_filled<TileCheck<bf16, false, 48, 32>, 2, 4, 8, 16>();
+    check_filled<TileCheck<e4m3, true, 16>, 1, 2, 4, 8, 16>();
+    check_filled<TileCheck<e4m3, true, 192>, 1, 2, 4, 8, 16>();
+    check_filled<TileCheck<e4m3, false, 256>, 1, 2, 4, 8, 16>();
+    check_filled<TileCheck<e4m3, false, 64, 64>, 1, 2, 4, 8, 16>();
+    check_filled<TileCheck<e4m3, false, 96, 32>, 1, 2, 4, 8, 16>();
+    check_filled<TileCheck<tf32, true, 64>, 4, 8, 16>();
+    check_filled<TileCheck<tf32, false, 96>, 4, 8, 16>();
 }
 
 // Of pairs of columns the second tile: kGate columns of acc0, then as many of acc1.
@@ -582,7 +583,7 @@ void check_gated_fills()
         (check_gated_threads<T, true, kColumns, kGate, true, kAlignments>(columns), ...);
     }
     if constexpr (kGate % (128 / sizeof(T)) == 0) {
-        for (u32 columns : {2 * kColumns, 2 * kColumns - 16, kColumns + 48}) {
+        for (u32 columns : {2 * kColumns, 2 * kColumns - 32, kColumns + 96}) {
             (check_gated_threads<T, false, kColumns, kGate, true, kAlignments>(columns),
              ...);
         }
@@ -591,11 +592,11 @@ void check_gated_fills()
 
 TEST(thread_loader, threads_fill_both_columns_of_pairs)
 {
-    check_gated_fills<bf16, 16, 8, 2, 4, 8>();
-    check_gated_fills<bf16, 192, 96, 2, 4, 8>();
-    check_gated_fills<bf16, 256, 64, 2, 4, 8>();
-    check_gated_fills<e4m3, 256, 128, 1, 2, 4, 8>();
-    check_gated_fills<tf32, 128, 64, 4, 8>();
+    check_gated_fills<bf16, 16, 8, 2, 4, 8, 16>();
+    check_gated_fills<bf16, 192, 96, 2, 4, 8, 16>();
+    check_gated_fills<bf16, 256, 64, 2, 4, 8, 16>();
+    check_gated_fills<e4m3, 256, 128, 1, 2, 4, 8, 16>();
+    check_gated_fills<tf32, 128, 64, 4, 8, 16>();
 }
 
 // --------------------------------------------------------------- instruction descriptors
