@@ -282,6 +282,10 @@ static int run_apart(struct run_state *state, const struct cli_problem *problem,
             code = prepare_and_run(launch);
         }
     }
+    if (code == CLI_OK) {
+        code = run_results_collect(launch->context, &launch->inputs, &launch->results,
+                                   &state->verdict.is_wrong);
+    }
     if (code == CLI_OK && options->save != NULL) {
         code = save_result(launch, options->save);
     }
@@ -389,6 +393,12 @@ static int check_options(const struct run_options *options,
         return cli_usage_error(
             "--back-to-back: the second launch would find what the first "
             "one wrote over; leave out --in-place");
+    }
+    if (problem->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS &&
+        (options->back_to_back || options->in_place != NULL)) {
+        return cli_usage_error("%s: with group_by=pointers D lies where no other matrix "
+                               "does; leave it out",
+                               options->back_to_back ? "--back-to-back" : "--in-place");
     }
     if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");

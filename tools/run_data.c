@@ -426,7 +426,7 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
         code = create_scale(context, inputs, &scales[i], seed + A_SCALE_SEED + i,
                             p->d.alignment);
     }
-    if (code == CLI_OK && inputs->groups.count > 0) {
+    if (code == CLI_OK && inputs->groups.count > 0 && !inputs->groups.has_all) {
         const int64_t count = inputs->groups.number_count;
         const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
         code = run_matrix_create(context, &view, inputs->groups.numbers, 0,
@@ -492,6 +492,45 @@ static int create_indices(jit_gemm_context *context, const jit_gemm_problem *p,
     return code;
 }
 
+/* Of a matrix that lies as with counts, those that a launch by pointers gets. */
+static int create_own(jit_gemm_context *context, const struct run_inputs *inputs,
+                      const struct run_matrix *matrix, enum run_part part, bool one_ld,
+                      uint64_t promised, struct run_pointers *ret_own)
+{
+    if (matrix->base == 0) {
+        return CLI_OK;
+    }
+    void *data = run_matrix_download(context, matrix);
+    if (data == NULL) {
+        return CLI_FAILED;
+    }
+    const int code = run_pointers_create(context, &inputs->groups, &matrix->view, part,
+                                         one_ld, data, promised, ret_own);
+    free(data);
+    return code;
+}
+
+static bool is_by_pointers(const jit_gemm_problem *p)
+{
+    return p->group_by == JIT_GEMM_GROUP_BY_POINTERS;
+}
+
+static int create_own_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
+                             struct run_inputs *inputs)
+{
+    const bool by_columns = p->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR;
+    int code = create_own(context, inputs, &inputs->a,
+                          by_columns ? RUN_PART_COLUMNS : RUN_PART_ROWS, false,
+                          p->a.alignment, &inputs->own_a);
+    if (code == CLI_OK) {
+        code = create_own(context, inputs, &inputs->b, RUN_PART_ALL, true, p->b.alignment,
+                          &inputs->own_b);
+    }
+    return code == CLI_OK ? create_own(context, inputs, &inputs->c, RUN_PART_ROWS, false,
+                                       p->d.alignment, &inputs->own_c)
+                          : code;
+}
+
 int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
                       const struct run_strides *strides, uint64_t seed,
                       struct run_inputs *inputs)
@@ -500,6 +539,9 @@ int run_inputs_create(jit_gemm_context *context, const struct cli_problem *probl
     int code = create_inputs(context, p, strides, seed, inputs);
     if (code == CLI_OK) {
         code = create_indices(context, p, seed, inputs);
+    }
+    if (code == CLI_OK && is_by_pointers(p)) {
+        code = create_own_inputs(context, p, inputs);
     }
     for (size_t i = 0; i < problem->operand_count && code == CLI_OK; i++) {
         if (problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
@@ -515,6 +557,9 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->a);
     run_matrix_free(context, &inputs->b);
     run_matrix_free(context, &inputs->c);
+    run_pointers_free(context, &inputs->own_a);
+    run_pointers_free(context, &inputs->own_b);
+    run_pointers_free(context, &inputs->own_c);
     run_matrix_free(context, &inputs->a_scale);
     run_matrix_free(context, &inputs->b_scale);
     run_matrix_free(context, &inputs->group_sizes);
@@ -572,6 +617,10 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     if (code == CLI_OK) {
         code = run_matrix_create(context, &view, NULL, promised, &results->d);
     }
+    if (code == CLI_OK && is_by_pointers(p)) {
+        code = run_pointers_create(context, &inputs->groups, &view, RUN_PART_ROWS, false,
+                                   NULL, promised, &results->own_d);
+    }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
         const bool has_bands = p->d.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
         view = quantise_scale_view(
@@ -599,12 +648,25 @@ int run_results_poison(jit_gemm_context *context, const struct run_results *resu
     jit_gemm_status status = run_matrix_poison(context, &results->d);
 
     if (status == JIT_GEMM_OK) {
+        status = run_matrix_poison(context, &results->own_d.room);
+    }
+    if (status == JIT_GEMM_OK) {
         status = run_matrix_poison(context, &results->d_scale);
     }
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS && status == JIT_GEMM_OK; i++) {
         status = run_matrix_poison(context, &results->operands[i]);
     }
     return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+}
+
+int run_results_collect(jit_gemm_context *context, const struct run_inputs *inputs,
+                        const struct run_results *results, bool *is_wrong)
+{
+    if (results->own_d.room.base == 0) {
+        return CLI_OK;
+    }
+    return run_pointers_collect(context, &inputs->groups, "D", &results->own_d, &results->d,
+                                is_wrong);
 }
 
 int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
@@ -625,6 +687,7 @@ int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
 void run_results_free(jit_gemm_context *context, struct run_results *results)
 {
     run_matrix_free(context, &results->d);
+    run_pointers_free(context, &results->own_d);
     run_matrix_free(context, &results->d_scale);
     run_matrix_free(context, &results->workspace);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
@@ -653,14 +716,23 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
                                       run_block_columns(operand->kind) > 0);
         operands[i].value = inputs->values[i];
     }
+    const bool has_own = is_by_pointers(&problem->problem);
     const bool has_index = problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
     const bool reads_index = problem->problem.a_rows == JIT_GEMM_ROWS_INDEXED;
     return (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
-        .a = argument_of(reads_index ? &inputs->spread_a : &inputs->a, true),
-        .b = argument_of(&inputs->b, true),
-        .c = argument_of(&inputs->c, true),
-        .d = argument_of(&results->d, true),
+        .a = has_own ? run_pointers_argument(&inputs->own_a)
+                     : argument_of(reads_index ? &inputs->spread_a : &inputs->a, true),
+        .b =
+            has_own ? run_pointers_argument(&inputs->own_b) : argument_of(&inputs->b, true),
+        .c =
+            has_own ? run_pointers_argument(&inputs->own_c) : argument_of(&inputs->c, true),
+        .d = has_own ? run_pointers_argument(&results->own_d)
+                     : argument_of(&results->d, true),
+        .a_lds = has_own ? inputs->own_a.lds.address : 0,
+        .b_lds = has_own ? inputs->own_b.lds.address : 0,
+        .c_lds = has_own ? inputs->own_c.lds.address : 0,
+        .d_lds = has_own ? results->own_d.lds.address : 0,
         .a_scale = argument_of(&inputs->a_scale, inputs->a_scale.view.rows > 1),
         .b_scale = argument_of(&inputs->b_scale, inputs->b_scale.view.rows > 1),
         .d_scale = argument_of(&results->d_scale, false),
@@ -703,6 +775,10 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
         code |= run_matrix_check_guards(context, rows[i].name, rows[i].matrix);
     }
     code |= run_matrix_check_guards(context, "the workspace", &results->workspace);
+    code |= run_pointers_check_guards(context, "A by pointers", &inputs->own_a);
+    code |= run_pointers_check_guards(context, "B by pointers", &inputs->own_b);
+    code |= run_pointers_check_guards(context, "C by pointers", &inputs->own_c);
+    code |= run_pointers_check_guards(context, "D by pointers", &results->own_d);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
         code |= run_matrix_check_guards(context, "an input operand", &inputs->operands[i]);
         code |=

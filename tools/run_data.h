@@ -9,6 +9,7 @@
 #include "run_groups.h"
 #include "run_index.h"
 #include "run_matrix.h"
+#include "run_pointers.h"
 
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
@@ -34,7 +35,8 @@ struct run_inputs {
     struct run_matrix a_rows;
     struct run_matrix spread_a; /* A as a launch with an index gets it; `a` is in order */
     struct run_matrix a, b, c;
-    struct run_matrix a_scale, b_scale; /* f32; zeroed where there are none */
+    struct run_pointers own_a, own_b, own_c; /* as a launch by pointers gets them */
+    struct run_matrix a_scale, b_scale;      /* f32; zeroed where there are none */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
     float values[JIT_GEMM_MAX_OPERANDS];               /* f32 scalars, passed by value */
 };
@@ -42,6 +44,7 @@ struct run_inputs {
 /* Everything that one launch writes. */
 struct run_results {
     struct run_matrix d;
+    struct run_pointers own_d; /* as a launch by pointers writes it, before it is in `d` */
     struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
     struct run_matrix d_scale;                         /* zeroed where D has none */
     struct run_matrix workspace; /* zeroed for a kernel that needs none */
@@ -75,6 +78,10 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
                        struct run_results *results);
 /* Poisons what a launch has written, the workspace excepted. */
 int run_results_poison(jit_gemm_context *context, const struct run_results *results);
+/* After a launch by pointers: what it wrote becomes that of `d`. Sets `*is_wrong` if memory
+ * was written that is no group's. Nothing for other launches. */
+int run_results_collect(jit_gemm_context *context, const struct run_inputs *inputs,
+                        const struct run_results *results, bool *is_wrong);
 /* Makes the kernel's workspace, `bytes` of zeros with guards around. */
 int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
                          struct run_results *results);

@@ -231,8 +231,11 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
                                               "such as groups=8");
     }
     *ret_groups = (struct run_groups){
-        .by = problem->group_by,
+        /* What is found by pointers counts as what lies together. */
+        .by = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS ? JIT_GEMM_GROUP_BY_COUNTS
+                                                              : problem->group_by,
         .rest = problem->group_rest,
+        .has_all = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS && list == NULL,
         .count = problem->batch.size,
         .number_count = problem->batch.size,
         .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};

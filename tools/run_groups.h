@@ -16,6 +16,7 @@ struct run_groups {
     int64_t count;
     int32_t *numbers;     /* as the launch gets them */
     int64_t number_count; /* one per group, or per row */
+    bool has_all;         /* the launch gets none: each group has all rows */
 };
 
 /* Rows of D, or elements of K, that lie one after the other. */

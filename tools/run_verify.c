@@ -27,6 +27,9 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.d.scale = (jit_gemm_scale){0};       /* the host scales */
     ret_reference->problem.d_rows = JIT_GEMM_ROWS_IN_ORDER; /* ... and undoes an index */
     ret_reference->problem.a_rows = JIT_GEMM_ROWS_IN_ORDER;
+    if (problem->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS) { /* ... and pointers */
+        ret_reference->problem.group_by = JIT_GEMM_GROUP_BY_COUNTS;
+    }
     if (element_d_type(&problem->problem) !=
         JIT_GEMM_DTYPE_S32) { /* which need not round */
         ret_reference->problem.d.dtype = JIT_GEMM_DTYPE_F32;

@@ -45,7 +45,13 @@ typedef struct jit_gemm_arg {
 /** The arguments of one launch. Host memory is read during the call only. */
 typedef struct jit_gemm_args {
     size_t struct_size; /**< sizeof(jit_gemm_args), set by the caller. */
-    jit_gemm_arg a;     /**< A. */
+    jit_gemm_arg a;     /**< A. With ::JIT_GEMM_GROUP_BY_POINTERS `pointer` of A, B, C and D
+                           is that of an array in device memory, one uint64_t per group: the
+                           device address of the group's matrix, as aligned as the problem
+                           promises. All have this `ld`, unless there is an array of them
+                           (`a_lds`); there is no `batch_stride`. Arrays and matrices are
+                           borrowed until the kernel has ended, which reads the arrays when
+                           it runs. Of a group without rows nothing is read. */
     jit_gemm_arg b;     /**< B. */
     jit_gemm_arg c;     /**< C. Its pointer may be 0 if beta is 0 on the host: C is not read
                            then, and its `ld` and `batch_stride` are not looked at. With a
@@ -93,7 +99,8 @@ typedef struct jit_gemm_args {
                              ::JIT_GEMM_GROUP_BY_ROWS per row, which the kernel reads when
                              it runs: what the problem's `group_by` says. Sizes and offsets
                              below 0 or above M (or K) count as 0 or M, and a group that
-                             ends before it begins is empty. Must be 0 without groups. */
+                             ends before it begins is empty. Must be 0 without groups;
+                             with ::JIT_GEMM_GROUP_BY_POINTERS 0 gives each M rows. */
     jit_gemm_arg
         d_rows; /**< With ::JIT_GEMM_ROWS_INDEXED in the problem's `d_rows`: for each
                    row of the product the row of D, an int32_t, which the kernel
@@ -110,6 +117,13 @@ typedef struct jit_gemm_args {
                  */
     int64_t a_row_count; /**< With an index, the rows that A has, up to 2^31 - 1; 0: as many
                             as the index has entries. Must be 0 without. */
+    uint64_t a_lds; /**< With ::JIT_GEMM_GROUP_BY_POINTERS, device address of an int64_t per
+                       group, the `ld` of its A in elements, which the kernel reads when it
+                       runs and does not check; `ld` must be 0 then. 0: all have `ld`. Must
+                       be 0 without. */
+    uint64_t b_lds; /**< The same of B. */
+    uint64_t c_lds; /**< The same of C. */
+    uint64_t d_lds; /**< The same of D. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */

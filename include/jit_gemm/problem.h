@@ -151,7 +151,12 @@ typedef enum jit_gemm_group_by {
      * batch has. The number of a group is the element of K at which it ends; it begins
      * where the one before it ends, the first one at 0. The sum of an empty group is 0. A
      * and B are MN-major, or have `alignment` of one element. */
-    JIT_GEMM_GROUP_BY_K_OFFSETS = 4
+    JIT_GEMM_GROUP_BY_K_OFFSETS = 4,
+    /** Each group has an A, B, C and D of its own, anywhere: their addresses, and if need
+     * be their leading dimensions, are in arrays in device memory (::jit_gemm_args.a). M is
+     * the most rows that a group may have, and its number how many it has. All else lies
+     * as those of a batch, with M rows each. */
+    JIT_GEMM_GROUP_BY_POINTERS = 5
 } jit_gemm_group_by;
 
 /** With groups of rows, what becomes of rows of D that belong to no group: with offsets
@@ -296,7 +301,8 @@ typedef struct jit_gemm_problem {
                                 ::JIT_GEMM_ERR_BUDGET (::jit_gemm_info.spill_bytes). */
     jit_gemm_group_by group_by;     /**< With groups, `batch` is their number: exact, up to
                                        4096. With groups of rows D is row-major, and rows of no
-                                       group are not read for D; with offsets A is K-major. */
+                                       group are not read for D; with offsets A is K-major. By
+                                       pointers threads load A and B and store D. */
     jit_gemm_group_rest group_rest; /**< Of rows of no group; must be zero without groups of
                                        rows, and where D's scales are computed. */
     jit_gemm_rows

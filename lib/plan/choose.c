@@ -108,9 +108,12 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       typical.m);
     }
     if (jg_loads_by_threads(&trial->product)) {
-        jg_str_puts(trace, trial->problem->a_rows == JIT_GEMM_ROWS_INDEXED
-                               ? ", A's rows loaded by threads where an index says"
-                               : ", A and B loaded by threads");
+        jg_str_puts(trace,
+                    trial->product.group_by == JIT_GEMM_GROUP_BY_POINTERS
+                        ? ", A and B loaded and D stored by threads where pointers say"
+                    : trial->problem->a_rows == JIT_GEMM_ROWS_INDEXED
+                        ? ", A's rows loaded by threads where an index says"
+                        : ", A and B loaded by threads");
         if (trial->note[0] != '\0') {
             jg_str_printf(trace, " (%s)", trial->note);
         }
@@ -521,22 +524,41 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch, struct jg_trial *
     return JIT_GEMM_OK;
 }
 
-/* What the promise costs: what would be chosen without it. */
+/* What would be chosen for a problem that asks for less. */
+static jit_gemm_status trace_cheaper(const struct jg_arch *arch,
+                                     const struct jg_trial *empty,
+                                     const struct jg_problem *problem, const char *name,
+                                     struct jg_str *trace)
+{
+    struct jg_trial best = *empty;
+    best.problem = problem;
+    int index;
+    find_best(arch, &best, &index);
+    if (is_usable(&best)) {
+        trace_begin(trace, name, arch, &best.config);
+        trace_numbers(trace, arch, &best);
+    }
+    return jg_str_status(trace);
+}
+
+/* What promises and pointers cost: what would be chosen without the one, and for matrices
+ * that lie together. */
 static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_trial *empty,
                                    struct jg_str *trace)
 {
-    if (trace == NULL || empty->problem->invariant == JIT_GEMM_INVARIANT_NONE) {
+    struct jg_problem problem = *empty->problem;
+    if (trace == NULL) {
         return JIT_GEMM_OK;
     }
-    struct jg_problem problem = *empty->problem;
-    problem.invariant = JIT_GEMM_INVARIANT_NONE;
-    struct jg_trial best = *empty;
-    best.problem = &problem;
-    int index;
-    find_best(arch, &best, &index);
-    trace_begin(trace, "without invariant=m", arch, &best.config);
-    trace_numbers(trace, arch, &best);
-    return jg_str_status(trace);
+    if (problem.invariant != JIT_GEMM_INVARIANT_NONE) {
+        problem.invariant = JIT_GEMM_INVARIANT_NONE;
+        JG_TRY(trace_cheaper(arch, empty, &problem, "without invariant=m", trace));
+    }
+    if (problem.group_by == JIT_GEMM_GROUP_BY_POINTERS) {
+        problem.group_by = JIT_GEMM_GROUP_BY_COUNTS;
+        JG_TRY(trace_cheaper(arch, empty, &problem, "with group_by=counts", trace));
+    }
+    return JIT_GEMM_OK;
 }
 
 /* Reads and checks the config's text; `best` has what is asked, and a reason, afterwards.

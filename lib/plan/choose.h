@@ -15,8 +15,9 @@ struct jg_choice {
 /*
  * Chooses a config. `trace` (may be NULL) receives one line per candidate:
  * "chosen: <config>: <numbers>", "rejected: <config>: <reason>", the fastest first; last,
- * of a problem with invariant=m, "without invariant=m: <config>: <numbers>". ARGUMENT
- * (override text), UNSUPPORTED (no candidate is left; the text gives the reasons).
+ * of a problem with invariant=m, "without invariant=m: <config>: <numbers>", and of groups
+ * by pointers "with group_by=counts: ...". ARGUMENT (override text), UNSUPPORTED (no
+ * candidate is left; the text gives the reasons).
  */
 jit_gemm_status jg_config_choose(const struct jg_arch *arch,
                                  const struct jg_problem *problem,

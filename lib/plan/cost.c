@@ -20,7 +20,8 @@ static double part_of_threads(const struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_product *product = &trial->product;
     const int of_a = product->a.letter == 'a' ? layout->tile_m : layout->tile_n;
-    return product->a.alignment < JG_TMA_ALIGNMENT
+    return product->a_rows != JIT_GEMM_ROWS_INDEXED ||
+                   product->a.alignment < JG_TMA_ALIGNMENT
                ? 1.0
                : (double)of_a / (layout->tile_m + layout->tile_n);
 }

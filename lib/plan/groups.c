@@ -14,7 +14,8 @@ static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
                                     [JIT_GEMM_GROUP_BY_COUNTS] = "counts",
                                     [JIT_GEMM_GROUP_BY_ROWS] = "rows",
-                                    [JIT_GEMM_GROUP_BY_K_OFFSETS] = "k_offsets"};
+                                    [JIT_GEMM_GROUP_BY_K_OFFSETS] = "k_offsets",
+                                    [JIT_GEMM_GROUP_BY_POINTERS] = "pointers"};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 const char *jg_group_by_name(jit_gemm_group_by group_by)
@@ -61,6 +62,11 @@ static jit_gemm_status check_rest(const jit_gemm_problem *problem)
             JIT_GEMM_ERR_ARGUMENT, "problem.group_rest",
             "give a JIT_GEMM_GROUP_REST_ constant; zero leaves the rows untouched",
             "is nothing that becomes of rows of no group: %d", group_rest);
+    }
+    if (problem->group_rest != JIT_GEMM_GROUP_REST_UNTOUCHED &&
+        problem->group_by == JIT_GEMM_GROUP_BY_POINTERS) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.group_rest", "leave it zero",
+                       "with group_by=pointers all rows of a D are its group's");
     }
     if (problem->group_rest != JIT_GEMM_GROUP_REST_UNTOUCHED &&
         !jg_has_row_groups(problem->group_by)) {
@@ -178,6 +184,31 @@ static jit_gemm_status check_cleared_scales(const jit_gemm_problem *problem)
                    "scales: their scales would stay as they are");
 }
 
+/* What has addresses that only the device knows is moved by threads. */
+static jit_gemm_status check_pointers(const jit_gemm_problem *problem)
+{
+    if (problem->group_by != JIT_GEMM_GROUP_BY_POINTERS) {
+        return JIT_GEMM_OK;
+    }
+    if (problem->a_rows != JIT_GEMM_ROWS_IN_ORDER ||
+        problem->d_rows != JIT_GEMM_ROWS_IN_ORDER) {
+        const bool is_d = problem->d_rows != JIT_GEMM_ROWS_IN_ORDER;
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, is_d ? "problem.d_rows" : "problem.a_rows",
+                       "leave it out, or give another group_by",
+                       "an index names rows of one %c, and with group_by=pointers each "
+                       "group has its own",
+                       is_d ? 'D' : 'A');
+    }
+    if (jg_scale_is_multiplied(&problem->a.scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.group_by",
+                       "give group_by=counts or offsets, or scales of f32",
+                       "with group_by=pointers threads load A and B, and no kernel whose "
+                       "threads do multiplies by scale %s",
+                       jg_scale_name(&problem->a.scale));
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_row_blocks(const jit_gemm_problem *problem)
 {
     const int64_t most = (int64_t)JG_MOST_ROW_BLOCKS * JG_GROUP_BLOCK_ROWS;
@@ -205,6 +236,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
         JG_TRY(check_layouts(problem));
         JG_TRY(check_scales(problem));
         JG_TRY(check_cleared_scales(problem));
+        JG_TRY(check_pointers(problem));
         JG_TRY(check_row_blocks(problem));
     }
     if (jg_epilogue_reduces(epilogue)) {

@@ -13,7 +13,7 @@ enum {
     JG_LEAST_ROW_BLOCKS = 512  /* for which there is room where M is dynamic */
 };
 
-/* "offsets", "counts", "rows", "k_offsets"; "" for none. */
+/* "offsets", "counts", "rows", "k_offsets", "pointers"; "" for none. */
 const char *jg_group_by_name(jit_gemm_group_by group_by);
 /* False if it is no name of groups. */
 bool jg_group_by_parse(const char *text, size_t size, jit_gemm_group_by *ret_group_by);
@@ -35,7 +35,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
 static inline bool jg_has_row_groups(jit_gemm_group_by group_by)
 {
     return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_COUNTS ||
-           group_by == JIT_GEMM_GROUP_BY_ROWS;
+           group_by == JIT_GEMM_GROUP_BY_ROWS || group_by == JIT_GEMM_GROUP_BY_POINTERS;
 }
 
 /* Do matrices of `m` rows have those of all groups? */

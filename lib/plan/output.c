@@ -46,7 +46,8 @@ static bool takes_fragments(const struct jg_problem *problem)
     return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
            !jg_problem_has_neighbours(problem) && reads_vectors_only(problem->epilogue) &&
-           !is_random(problem->epilogue) && problem->d_rows == JIT_GEMM_ROWS_IN_ORDER;
+           !is_random(problem->epilogue) && problem->d_rows == JIT_GEMM_ROWS_IN_ORDER &&
+           problem->group_by != JIT_GEMM_GROUP_BY_POINTERS;
 }
 
 /* ------------------------------------------------------------ scales of blocks of D */
@@ -234,7 +235,7 @@ bool jg_out_stages_check(struct jg_trial *trial, const struct jg_team_columns *c
     return jg_trial_reject(
         trial,
         "out_stages=%d is too few for C, matrix operands, reductions, `uniform`, a dynamic %s, "
-        "a D of 8 bits, d_rows=indexed, output_align, pairs of neighbours in an MN-major B, or a %s of D that "
+        "a D of 8 bits, d_rows=indexed, group_by=pointers, output_align, pairs of neighbours in an MN-major B, or a %s of D that "
         "is no multiple of 16 bytes: they need out_stages=%d",
         out_stages, by_columns ? "M" : "N", by_columns ? "column" : "row",
         JG_VECTOR_OUT_STAGES);
@@ -261,7 +262,9 @@ int jg_transposed_step_rows(const struct jg_problem *problem, int columns)
 
 int jg_output_loads(const struct jg_problem *problem)
 {
-    if (jg_outputs_by_threads(problem) || problem->is_gated) {
+    const bool has_own_c = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS &&
+                           problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+    if (jg_outputs_by_threads(problem) || problem->is_gated || has_own_c) {
         return 0; /* a step of a gated D is narrower than a box */
     }
     int loads = jg_dtype_bits(problem->c.dtype) / LOAD_ELEMENT_BITS;

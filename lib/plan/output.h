@@ -69,7 +69,7 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
 
 /* Stages that C and the matrix operands of one step of the epilogue take: one each, two
  * where elements have 32 bits, none where they have 8: those would fill half of a stage.
- * None with output_align, or a gated epilogue. */
+ * None with output_align, or a gated epilogue, or where each group has a C of its own. */
 int jg_output_loads(const struct jg_problem *problem);
 
 /* What a team of warps has of a tile of D. */

@@ -366,7 +366,7 @@ static const struct problem_key keys[] = {
     {"batch", "problem.batch", read_size, JG_DIM_BATCH, NULL},
     {"groups", "problem.batch", read_groups, 0, "give the number of groups"},
     {"group_by", "problem.group_by", read_group_by, 0,
-     "give offsets, counts, rows or k_offsets"},
+     "give offsets, counts, rows, k_offsets or pointers"},
     {"group_rest", "problem.group_rest", read_group_rest, 0, "give untouched or zero"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},

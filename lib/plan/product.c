@@ -73,11 +73,12 @@ struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab
 
 const char *jg_thread_loads_name(const struct jg_product *product)
 {
-    return product->a_rows == JIT_GEMM_ROWS_INDEXED ? "a_rows=indexed"
-           : product->a.alignment == 1              ? "input_align=1"
-           : product->a.alignment == 2              ? "input_align=2"
-           : product->a.alignment == 4              ? "input_align=4"
-                                                    : "input_align=8";
+    return product->group_by == JIT_GEMM_GROUP_BY_POINTERS ? "group_by=pointers"
+           : product->a_rows == JIT_GEMM_ROWS_INDEXED      ? "a_rows=indexed"
+           : product->a.alignment == 1                     ? "input_align=1"
+           : product->a.alignment == 2                     ? "input_align=2"
+           : product->a.alignment == 4                     ? "input_align=4"
+                                                           : "input_align=8";
 }
 
 int jg_product_gate_rows(const struct jg_product *product)

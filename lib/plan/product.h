@@ -29,12 +29,14 @@ struct jg_product {
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
 
-/* Do threads load A and B, because TMA does not take them? With an index of the problem's
- * A's rows the other matrix comes by TMA even so, if that takes it. */
+/* Do threads load A and B, because TMA does not take them, or only the device knows where
+ * they are? With an index of the problem's A's rows the other matrix comes by TMA even so,
+ * if that takes it. */
 static inline bool jg_loads_by_threads(const struct jg_product *product)
 {
     return product->a.alignment < JG_TMA_ALIGNMENT ||
-           product->a_rows == JIT_GEMM_ROWS_INDEXED;
+           product->a_rows == JIT_GEMM_ROWS_INDEXED ||
+           product->group_by == JIT_GEMM_GROUP_BY_POINTERS;
 }
 /* Why they do, for messages: "input_align=2", "a_rows=indexed". Static. */
 const char *jg_thread_loads_name(const struct jg_product *product);

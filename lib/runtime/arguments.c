@@ -2,6 +2,7 @@
 #include "runtime/arguments.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/math.h"
@@ -145,6 +146,7 @@ struct row {
     const char *field;
     const char *description;
     size_t declared, given, param;
+    size_t lds;             /* of A, B, C and D, in the arguments */
     enum size outer, inner; /* a matrix: inner runs fastest unless it is MN-major */
     enum jg_map_index map;
     const char *alignment_key; /* of a problem's text, which promises the alignment */
@@ -160,16 +162,18 @@ static const char output_key[] = "output_align";
     .given = offsetof(jit_gemm_args, name),                          \
     .param = offsetof(struct jg_kernel_params, name)
 
+#define LDS(name) .lds = offsetof(jit_gemm_args, name##_lds)
+
 /* In both tables A and B come first. */
 static const struct row matrix_rows[] = {
-    {ROW(a, a), .description = "A", .outer = SIZE_M, .inner = SIZE_K, .map = JG_MAP_A,
-     .alignment_key = input_key},
-    {ROW(b, b), .description = "B", .outer = SIZE_N, .inner = SIZE_K, .map = JG_MAP_B,
-     .alignment_key = input_key},
-    {ROW(d, d), .description = "D", .outer = SIZE_M, .inner = SIZE_D_COLUMNS,
+    {ROW(a, a), LDS(a), .description = "A", .outer = SIZE_M, .inner = SIZE_K,
+     .map = JG_MAP_A, .alignment_key = input_key},
+    {ROW(b, b), LDS(b), .description = "B", .outer = SIZE_N, .inner = SIZE_K,
+     .map = JG_MAP_B, .alignment_key = input_key},
+    {ROW(d, d), LDS(d), .description = "D", .outer = SIZE_M, .inner = SIZE_D_COLUMNS,
      .map = JG_MAP_D, .alignment_key = output_key},
-    {ROW(c, c), .description = "C", .outer = SIZE_M, .inner = SIZE_N, .map = JG_MAP_C,
-     .alignment_key = output_key, .absent = "this problem has no C",
+    {ROW(c, c), LDS(c), .description = "C", .outer = SIZE_M, .inner = SIZE_N,
+     .map = JG_MAP_C, .alignment_key = output_key, .absent = "this problem has no C",
      .remedy = "leave it zero, or name a type of C in problem.c.dtype"},
 };
 
@@ -186,6 +190,7 @@ static const struct row scale_rows[] = {
 };
 
 #undef ROW
+#undef LDS
 
 static const struct jg_matrix *declared_at(const struct launch *launch,
                                            const struct row *row)
@@ -196,6 +201,13 @@ static const struct jg_matrix *declared_at(const struct launch *launch,
 static const jit_gemm_arg *given_at(const struct launch *launch, const struct row *row)
 {
     return (const void *)((const char *)launch->args + row->given);
+}
+
+static uint64_t lds_at(const struct launch *launch, const struct row *row)
+{
+    uint64_t lds;
+    memcpy(&lds, (const char *)launch->args + row->lds, sizeof(lds));
+    return lds;
 }
 
 static struct jg_matrix_param *param_at(const struct launch *launch, const struct row *row)
@@ -356,6 +368,10 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
     const struct jg_matrix *matrix = declared_at(launch, row);
     const struct row *target = row_in_product(launch, row);
     struct jg_map_key *key = &launch->keys[target->map];
+    const bool by_pointers = launch->kernel->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS;
+    if (!by_pointers || matrix->dtype == JIT_GEMM_DTYPE_NONE) {
+        JG_TRY(jg_array_check_no_lds(row->field, lds_at(launch, row)));
+    }
     if (matrix->dtype == JIT_GEMM_DTYPE_NONE) {
         *key = (struct jg_map_key){0};
         return resolve_absent(launch, row);
@@ -380,6 +396,11 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
         *key = (struct jg_map_key){0};
         *param_at(launch, row) = (struct jg_matrix_param){0};
         return jg_array_check_parts(&array, given_at(launch, row));
+    }
+    if (by_pointers) {
+        *key = (struct jg_map_key){0};
+        return jg_array_resolve_pointers(&array, given_at(launch, row), lds_at(launch, row),
+                                         param_at(launch, target));
     }
     return resolve(&array, given_at(launch, row), param_at(launch, target), key);
 }
@@ -721,7 +742,8 @@ static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
                        "give the device address of an int32_t per row",
                        "the address of the groups of the %u rows is NULL", m);
     }
-    if (group_by != JIT_GEMM_GROUP_NONE && args->group_sizes == 0) {
+    if (group_by != JIT_GEMM_GROUP_NONE && group_by != JIT_GEMM_GROUP_BY_POINTERS &&
+        args->group_sizes == 0) {
         return jg_fail(
             JIT_GEMM_ERR_ARGUMENT, field, "give the device address of an int32_t per group",
             "the address of the %u %s of the groups is NULL",

@@ -364,3 +364,79 @@ jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_ar
     param->batch_step = array->has_map && param->batch_stride != 0;
     return JIT_GEMM_OK;
 }
+
+/* Of what only the device knows: an array of words of 8 bytes. */
+static jit_gemm_status check_device_array(const char *field, const char *what,
+                                          const char *description, uint64_t address)
+{
+    if (address % sizeof(uint64_t) == 0) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                   "give the device address of an array of a word of 8 bytes per group",
+                   "the address 0x%llx of the %s of %s is misaligned: no multiple of 8",
+                   (unsigned long long)address, what, description);
+}
+
+struct lds_name {
+    char text[16];
+};
+
+static struct lds_name lds_field(const char *field)
+{
+    struct lds_name name;
+    snprintf(name.text, sizeof(name.text), "args.%s_lds", field);
+    return name;
+}
+
+jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds)
+{
+    if (lds == 0) {
+        return JIT_GEMM_OK;
+    }
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, lds_field(field).text,
+                   "leave it zero, or give group_by=pointers in the problem",
+                   "an address is given, but this problem has no matrix by pointers");
+}
+
+/* Without elements there is no memory, and without an array nobody looks for it. */
+static jit_gemm_status check_pointer_array(const struct jg_array *array, uint64_t pointer)
+{
+    const struct field_name name = field_of(array, PART_POINTER);
+    if (pointer == 0 && array->rows > 0 && array->columns > 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
+                       "give the device address of an array of a uint64_t per group",
+                       "the address of the addresses of %s is NULL", array->description);
+    }
+    return check_device_array(name.text, "addresses", array->description, pointer);
+}
+
+jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
+                                          const jit_gemm_arg *arg, uint64_t lds,
+                                          struct jg_matrix_param *param)
+{
+    JG_TRY(jg_array_check_parts(array, arg));
+    JG_TRY(check_pointer_array(array, arg->pointer));
+    JG_TRY(check_device_array(lds_field(array->field).text, "leading dimensions",
+                              array->description, lds));
+    if (arg->batch_stride != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
+                       "leave it zero",
+                       "with group_by=pointers each group has an address of %s, and no "
+                       "batch stride (%lld)",
+                       array->description, (long long)arg->batch_stride);
+    }
+    if (arg->ld != 0 && lds != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_LD).text,
+                       "leave it zero, or the array",
+                       "%s has the leading dimension %lld for all groups and an array of "
+                       "them",
+                       array->description, (long long)arg->ld);
+    }
+    *param = (struct jg_matrix_param){.pointer = arg->pointer, .ld = arg->ld};
+    if (lds == 0) {
+        JG_TRY(resolve_ld(array, param));
+    }
+    param->batch_stride = (int64_t)lds;
+    return JIT_GEMM_OK;
+}

@@ -43,6 +43,15 @@ jit_gemm_status jg_array_check_parts(const struct jg_array *array, const jit_gem
 jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_arg *arg,
                                  struct jg_matrix_param *param);
 
+/* The same of a matrix of which each group has one: `arg` has the address of an array of
+ * theirs, and the ld of all, or `lds` that of an array of those, or 0. Param has both
+ * addresses (jg/common/group_matrix.cuh). */
+jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
+                                          const jit_gemm_arg *arg, uint64_t lds,
+                                          struct jg_matrix_param *param);
+/* ARGUMENT, for an array of leading dimensions where there are no groups by pointers. */
+jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds);
+
 /* Checks that all of an argument but `reserved` is zero which the kernel does not take.
  * `fact` says why, such as "this problem has no C". ARGUMENT. */
 jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,

@@ -340,7 +340,8 @@ static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
                                           [JIT_GEMM_GROUP_BY_COUNTS] = "kCounts",
                                           [JIT_GEMM_GROUP_BY_ROWS] = "kRows",
-                                          [JIT_GEMM_GROUP_BY_K_OFFSETS] = "kKOffsets"};
+                                          [JIT_GEMM_GROUP_BY_K_OFFSETS] = "kKOffsets",
+                                          [JIT_GEMM_GROUP_BY_POINTERS] = "kPointers"};
 
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
 {

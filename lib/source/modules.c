@@ -90,7 +90,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(jg_cluster_parts(&choice->config) > 1, "jg/epilogue/cluster_sums.cuh",
                  out);
     print_header(problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS ||
-                     problem->group_by == JIT_GEMM_GROUP_BY_COUNTS,
+                     problem->group_by == JIT_GEMM_GROUP_BY_COUNTS ||
+                     problem->group_by == JIT_GEMM_GROUP_BY_POINTERS,
                  "jg/schedule/grouped_tile_order.cuh", out);
     print_header(problem->group_by == JIT_GEMM_GROUP_BY_ROWS,
                  "jg/schedule/row_block_tile_order.cuh", out);

@@ -31,6 +31,7 @@ static const struct {
     {10, "m=512 n=256 k=256 batch=2 a=nvfp4 d=bf16"},
     {10, "m=512 n=256 k=256 a=mxfp8 b=mxfp4 d=bf16 dynamic=k"},
     {10, "m=5 n=4096 k=4096 a=bf16 c=bf16 workspace=64m epilogue=fused"},
+    {9, "m=512 n=256 k=128 a=bf16 c=bf16 groups=5 group_by=pointers dynamic=m,k"},
 };
 enum { CORPUS = sizeof(corpus) / sizeof(corpus[0]) };
 
@@ -125,10 +126,13 @@ static void change_word(struct call *call)
         &args->a,           &args->b,          &args->c,       &args->d,
         &args->a_scale,     &args->b_scale,    &args->d_scale, &call->operands[0],
         &call->operands[1], &call->operands[2]};
-    uint64_t *const others[] = {
-        (uint64_t *)&args->m,     (uint64_t *)&args->n,   (uint64_t *)&args->k,
-        (uint64_t *)&args->batch, &args->alpha_device,    &args->beta_device,
-        &args->workspace,         &args->workspace_bytes, &args->operand_count};
+    uint64_t *const others[] = {(uint64_t *)&args->m, (uint64_t *)&args->n,
+                                (uint64_t *)&args->k, (uint64_t *)&args->batch,
+                                &args->alpha_device,  &args->beta_device,
+                                &args->workspace,     &args->workspace_bytes,
+                                &args->operand_count, &args->group_sizes,
+                                &args->a_lds,         &args->b_lds,
+                                &args->c_lds,         &args->d_lds};
     const uint64_t of_given = sizeof(given) / sizeof(given[0]);
     const uint64_t number = draw(of_given + sizeof(others) / sizeof(others[0]));
     if (number >= of_given) {

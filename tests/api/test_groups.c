@@ -25,6 +25,8 @@ Test(groups, text_is_read_and_printed)
          "m=600 n=256 k=128 groups=5 group_by=offsets a=bf16"},
         {"m=300 n=256 k=128 a=bf16 group_by=counts groups=1",
          "m=300 n=256 k=128 groups=1 group_by=counts a=bf16"},
+        {"m=300 n=256 k=128 a=bf16 group_by=pointers groups=9",
+         "m=300 n=256 k=128 groups=9 group_by=pointers a=bf16"},
         {"m=300 n=256 k=999 a=bf16 group_by=k_offsets groups=7 layout=tn",
          "m=300 n=256 k=999 groups=7 group_by=k_offsets a=bf16 layout=tn"},
         {"m=300 n=256 k=128 a=bf16 groups=7 group_rest=zero",
@@ -84,6 +86,22 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
          "problem.config: split_k=2: the kernel counts"},
         {"groups=8 group_by=k_offsets layout=tn config=mma=128x32",
          "problem.config: groups along K end with copies of single rows of K"},
+        {"groups=8 group_by=pointers group_rest=zero",
+         "problem.group_rest: with group_by=pointers all rows of a D are its group's"},
+        {"groups=8 group_by=pointers d_rows=indexed",
+         "problem.d_rows: an index names rows of one D"},
+        {"groups=8 group_by=pointers a_rows=indexed",
+         "problem.a_rows: an index names rows of one A"},
+        {"groups=8 group_by=pointers d_layout=column",
+         "problem.d.layout: there is no kernel for groups of rows"},
+        {"groups=8 group_by=pointers config=cluster=2x1",
+         "problem.config: cluster=2x1: with group_by=pointers threads load A and B"},
+        {"groups=8 group_by=pointers config=cluster=1x1 scheduler=clc",
+         "problem.config: scheduler=clc serves one load thread"},
+        {"groups=8 group_by=pointers config=cluster=1x1 repack=ab",
+         "problem.config: repack=ab: TMA takes A and B as they are"},
+        {"groups=8 group_by=pointers input_align=4 config=cluster=1x1 repack=ab",
+         "problem.config: repack=ab: how much of A and B groups have"},
         {"groups=8 group_by=rows d_layout=column",
          "problem.d.layout: there is no kernel for groups of rows"},
         {"groups=8 group_by=rows dynamic=batch",
@@ -300,6 +318,109 @@ Test(groups, rows_beyond_what_a_kernel_lists_are_refused)
                   jit_gemm_last_error());
         jit_gemm_destroy(&gemm);
     }
+    api_fixture_close(&fixture);
+}
+
+Test(groups, pointers_with_scales_of_the_tensor_core_are_refused)
+{
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem =
+        api_problem("m=512 n=256 k=128 a=mxfp8 d=bf16 groups=4 group_by=pointers");
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("problem.group_by: with group_by=pointers threads load A and "
+                            "B, and no kernel whose threads do multiplies by scale mx"),
+              "%s", jit_gemm_last_error());
+    api_fixture_close(&fixture);
+}
+
+/* The host reads none of the arrays, and there is no map of what only the device knows. */
+Test(groups, pointers_are_handed_on_and_have_no_maps)
+{
+    static const float beta = 0.5F;
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "m=512 n=256 k=128 a=bf16 c=f32 groups=4 "
+                                      "group_by=pointers config=swap_ab=0");
+    jit_gemm_args args = right_args();
+    args.c.pointer = UINT64_C(5) << 32;
+    args.a_lds = UINT64_C(6) << 32;
+    args.b.ld = 136;
+    args.d_lds = UINT64_C(7) << 32;
+    args.group_sizes = 0;
+    args.beta = &beta;
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    const struct jg_matrix_param wanted[] = {
+        {.pointer = args.a.pointer, .ld = 0, .batch_stride = (int64_t)args.a_lds},
+        {.pointer = args.b.pointer, .ld = 136},
+        {.pointer = args.c.pointer, .ld = 256},
+        {.pointer = args.d.pointer, .ld = 0, .batch_stride = (int64_t)args.d_lds}};
+    const struct jg_matrix_param *const got[] = {&params->a, &params->b, &params->c,
+                                                 &params->d};
+    for (int i = 0; i < 4; i++) {
+        cr_expect_eq(got[i]->pointer, wanted[i].pointer);
+        cr_expect_eq(got[i]->ld, wanted[i].ld, "%d: %lld", i, (long long)got[i]->ld);
+        cr_expect_eq(got[i]->batch_stride, wanted[i].batch_stride);
+    }
+    cr_expect_eq(params->group_sizes, 0);
+    cr_expect_eq(fixture.fake->encodes, 0);
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    cr_assert_eq(jit_gemm_get_info(gemm, &info), JIT_GEMM_OK);
+    cr_expect_eq(info.launches, 1);
+    cr_expect_eq(info.workspace_bytes, 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+Test(groups, wrong_arguments_of_pointers_are_told)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm =
+        create(&fixture, "m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers");
+    jit_gemm *stacked = create(&fixture, "m=512 n=256 k=128 a=bf16 groups=4");
+    const jit_gemm_args right = right_args();
+    struct {
+        jit_gemm *gemm;
+        jit_gemm_args args;
+        const char *error;
+    } rows[] = {
+        {gemm, right, "args.a.pointer: the address of the addresses of A is NULL"},
+        {gemm, right, "args.d.pointer: the address 0x300000004 of the addresses of D is"},
+        {gemm, right, "args.b.batch_stride: with group_by=pointers each group has an"},
+        {gemm, right, "args.d.batch_stride: with group_by=pointers each group has an"},
+        {gemm, right, "args.b.ld: the leading dimension 100 of B is less than its row"},
+        {gemm, right, "args.b.ld: the stride of 129 elements of B is no multiple of 16"},
+        {gemm, right, "args.a.ld: A has the leading dimension 128 for all groups and an"},
+        {gemm, right, "args.a_lds: the address 0x10004 of the leading dimensions of A is"},
+        {gemm, right, "args.c_lds: an address is given, but this problem has no matrix by"},
+        {stacked, right,
+         "args.d_lds: an address is given, but this problem has no matrix"}};
+    rows[0].args.a.pointer = 0;
+    rows[1].args.d.pointer += 4;
+    rows[2].args.b.batch_stride = JIT_GEMM_STRIDE_BROADCAST;
+    rows[3].args.d.batch_stride = 512;
+    rows[4].args.b.ld = 100;
+    rows[5].args.b.ld = 129;
+    rows[6].args.a.ld = 128;
+    rows[6].args.a_lds = 0x10000;
+    rows[7].args.a_lds = 0x10004;
+    rows[8].args.c_lds = 0x10000;
+    rows[9].args.d_lds = 0x10000;
+    cr_assert_eq(jit_gemm_run(gemm, &right, NULL), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cr_expect_neq(jit_gemm_run(rows[i].gemm, &rows[i].args, NULL), JIT_GEMM_OK, "%s",
+                      rows[i].error);
+        cr_expect(api_error_has(rows[i].error), "%s", jit_gemm_last_error());
+    }
+    jit_gemm_destroy(&stacked);
+    jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
 

@@ -164,6 +164,7 @@ def test_sizes_of_groups_that_have_no_room_are_refused():
     need_compiler()
     rows = (("group_by=offsets", "m=300", "100,201", "the groups have 301 rows in all, but M is 300"),
             ("group_by=counts", "m=300", "100,301", "the groups have 301 rows at most, but M is 300"),
+            ("group_by=pointers", "m=300", "100,301", "the groups have 301 rows at most, but M is 300"),
             ("group_by=rows", "m=383", "128,256", "have 384 rows, but M is 383"),
             ("group_by=rows", "m=127", "1,1", "have 256 rows, but M is 127"))
     with Folder() as folder:

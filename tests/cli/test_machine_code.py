@@ -42,7 +42,9 @@ SCALED_PROBLEMS = [
 ]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
-                ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"]]
+                ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"],
+                ["bf16", "c=bf16", "groups=8", "group_by=pointers"], ["tf32", "groups=8", "group_by=pointers"],
+                ["e4m3", "input_align=8", "groups=8", "group_by=pointers"]]
 # Inputs that a kernel copies first, of which 768 threads a multiprocessor hide what memory takes.
 COPIES = [["bf16", "input_align=2"], ["e4m3", "input_align=1"], ["tf32", "input_align=4"]]
 COPY_REGISTERS = 65536 // 768

@@ -3,11 +3,11 @@
 """Faults in what kernels with groups have of their own, each planted in the device code before NVRTC
 compiles it: `run --verify` on the emulator has to see them, by a finding or by wrong numbers.
 
-Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
+Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES POINTERS
 
-Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
-in which the kernel before makes the numbers; it has to fail with a fault of its own. Every eighth is
-planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+Each fault is tried in one kernel after the other until one shows it. LAUNCHES and POINTERS are programs
+of tests in which the kernel before makes the numbers, and the addresses; they have to fail with a fault
+of its own. Every eighth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import sys
@@ -73,6 +73,16 @@ DEPTH_KERNELS = {
                                "--config", "mma=256x128 cta_group=2 cluster=2x2"],
     "along K, by threads": ["m=64", "n=72", "a=bf16", "d=f32", "layout=nt", "input_align=2", *DEPTHS,
                             "--arch", "sm_90a"],
+}
+
+POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
+POINTER_KERNELS = {
+    "pointers, C": ["m=300", "n=200", "k=128", "a=bf16", "c=bf16", *POINTERS, *VECTORS, "--arch", "sm_90a",
+                    "--config", "tile=128x128"],
+    "pointers, transposed": ["m=300", "n=136", "k=200", "a=bf16", "d=f32", *POINTERS, "--arch", "sm_100a",
+                             "--config", "mma=128x32 swap_ab=1"],
+    "pointers, scales of D": ["m=300", "n=256", "k=128", "a=e4m3", "d=e4m3", "d_scale=1x128", *POINTERS,
+                              "--arch", "sm_90a", "--config", "tile=128x128"],
 }
 
 # What it is, the device code, and what stands in its place. An entry beyond the list's end is no
@@ -222,14 +232,43 @@ DEPTH_FAULTS = [
     ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
 ]
 
+# Tried in the kernels whose groups have matrices of their own.
+POINTER_FAULTS = [
+    ("the matrices of the first group", "pointers[group]", "pointers[0]"),
+    ("the matrices of the next group", "pointers[group]", "pointers[group + 1]"),
+    ("rows as far apart as the first group's", "lds[group]", "lds[0]"),
+    ("rows as far apart as of all", "lds != nullptr ? lds[group] : param.ld", "param.ld"),
+    ("an array of rows' distances that is none", "lds != nullptr ? lds[group] : param.ld", "lds[group]"),
+    ("the array of addresses is A", "filler.begin(item);", ""),
+    ("A of the first group", "group_matrix<Config>(params_a_, work.batch)",
+     "group_matrix<Config>(params_a_, 0)"),
+    ("B of the first group", "group_matrix<Config>(params_b_, work.batch)",
+     "group_matrix<Config>(params_b_, 0)"),
+    ("B is A", "group_matrix<Config>(params_b_,", "group_matrix<Config>(params_a_,"),
+    ("rows of A beyond the group's", "kEndsA ? work.group_end : shape_.m", "shape_.m"),
+    ("rows of A beyond the group's, transposed", "kEndsB ? work.group_end : shape_.n", "shape_.n"),
+    ("columns of B end with the group's rows", "kEndsB = kHasPointers<Config> && Config::kTransposed",
+     "kEndsB = kHasPointers<Config>"),
+    ("C of the first group", "group_matrix<Config>(params.c, tile.batch)",
+     "group_matrix<Config>(params.c, 0)"),
+    ("D of the first group", "group_matrix<Config>(params.d, tile.batch)",
+     "group_matrix<Config>(params.d, 0)"),
+    ("rows of D as of all groups", "kPassRows * matrices.d.ld", "kPassRows * params.d.ld"),
+    ("blocks of D to the array of addresses", "blocks.finish(params.d_scale, matrices.d,",
+     "blocks.finish(params.d_scale, params.d,"),
+    ("a group by pointers has a row more", "const u32 end = row(group);",
+     "const u32 end = min_u32(row(group) + 1, rows_);"),
+]
+
 # What the kernel before writes is read before it has ended.
 UNTIMELY = ("numbers of the launch before", "        ptx::grid_dependency_wait();\n", "")
+UNTIMELY_ADDRESSES = ("addresses of the launch before", *UNTIMELY[1:])
 
 
 def main():
-    tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+    tool, emulator, nvrtc, launches, pointers = (pathlib.Path(word).resolve() for word in sys.argv[1:6])
     families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
-                (DEPTH_KERNELS, DEPTH_FAULTS))
+                (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupRows"))
@@ -237,8 +276,12 @@ def main():
         jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
                  for problems, faults in families for name, before, after in faults[::EVERY]]
         jobs += [(UNTIMELY[0], workers.submit(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
-                                              ("[race]",), *UNTIMELY[1:]))]
-        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, UNTIMELY]))
+                                              ("[race]",), *UNTIMELY[1:])),
+                 (UNTIMELY_ADDRESSES[0],
+                  workers.submit(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
+                                 ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
+        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS, UNTIMELY,
+                               UNTIMELY_ADDRESSES]))
 
 
 main()

@@ -116,18 +116,21 @@ def fewer(size, others):
 def draw_problem(draw, arch):
     """(words of the problem and config, lists of sizes, form)."""
     words, lists, form = (draw_depths if draw.random() < 0.3 else draw_rows)(draw, arch)
-    return [*words, *draw_rest(draw, arch)], lists, form
+    return [*words, *draw_rest(draw, arch, form)], lists, form
 
 
-def draw_rest(draw, arch):
+def draw_rest(draw, arch, form):
     """A config and an epilogue."""
+    by_threads = form == "pointers"
     config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
+    if by_threads:
+        config = [words for words in config if "cta_group=2" not in words]
     if draw.random() < 0.5:
-        config.append("cluster=" + draw.choice(CLUSTERS[arch]))
+        config.append("cluster=" + (draw.choice(CLUSTERS[arch]) if not by_threads else "1x1"))
     if arch == "sm_100a" and draw.random() < 0.5:
-        config.append("scheduler=" + draw.choice(["static", "clc"]))
+        config.append("scheduler=" + (draw.choice(["static", "clc"]) if not by_threads else "static"))
     if draw.random() < 0.3:
-        config.append("stages=2")
+        config.append("stages=3" if by_threads else "stages=2")
     epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
     return [*epilogue, *(["--config", " ".join(config)] if config else [])]
 
@@ -137,7 +140,9 @@ def draw_rows(draw, arch):
     a, outputs, step = draw.choices(TYPES, TYPE_WEIGHTS)[0]
     if arch == "sm_100a" and draw.random() < 0.3:
         a, outputs, step = draw.choice(SCALED), ["bf16", "f32"], 128
-    form = draw.choice(["offsets", "offsets", "counts", "rows", "rows"])
+    form = draw.choice(["offsets", "offsets", "counts", "rows", "rows", "pointers", "pointers"])
+    if form == "pointers" and a in SCALED:  # threads load them, and the tensor core takes no scales then
+        a, outputs, step = draw.choice(TYPES)
     groups = draw.choice([1, 2, 3, 5, 8, 31, 32, 33])
     lists = [draw_sizes(draw, groups) for _ in range(LISTS)]
     if groups > 30:
@@ -146,11 +151,11 @@ def draw_rows(draw, arch):
         lists = [few(draw, sizes) for sizes in lists]
     rows = max(1, *(count_rows(form, sizes) for sizes in lists))
     rows += draw.choice([0, 0, 1, 77] if form != "rows" else [0, 0, 20, 77, 300])
-    n = fewer(draw.choice([64, 128, 192, 256, 264, 384]), rows * (groups if form == "counts" else 1))
+    n = fewer(draw.choice([64, 128, 192, 256, 264, 384]), rows * (groups if form in ("counts", "pointers") else 1))
     k = draw.choice([step, 2 * step, 3 * step + 16, 5 * step])
     words = [f"m={rows}", f"n={n}", f"k={k}", f"a={a}", f"d={draw.choice(outputs)}",
              f"groups={groups}", f"group_by={form}",
-             f"layout={draw.choice(['nt', 'nt', 'nn', *(['tn', 'tt'] if form == 'rows' else [])])}"]
+             f"layout={draw.choice(['nt', 'nt', 'nn', *(['tn', 'tt'] if form in ('rows', 'pointers') else [])])}"]
     if draw.random() < 0.3:
         words.append("dynamic=" + draw.choice(["m", "m,k", "m,n,k"]))
         if "k" in words[-1] and a in ("mxfp4", "nvfp4"):  # a launch of another K is refused, no plan
@@ -164,8 +169,8 @@ def draw_rows(draw, arch):
     if a == "e4m3" and draw.random() < 0.6:
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
                               "a_scale=tensor b_scale=tensor",
-                              *(["a_scale=128x128 b_scale=1x128"] if form == "rows" else [])]).split()
-    rest = draw.random()
+                              *(["a_scale=128x128 b_scale=1x128"] if form in ("rows", "pointers") else [])]).split()
+    rest = draw.random() if form != "pointers" else 1
     if rest < 0.3:
         words.append("group_rest=zero")
     elif rest < 0.5:

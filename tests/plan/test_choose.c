@@ -413,6 +413,7 @@ Test(choose, matrices_and_ragged_rows_need_both_output_stages)
         "512x512x512 bf16 d=e4m3 config=out_stages=1",
         "512x512x512 bf16 output_align=8 config=out_stages=1",
         "512x512x512 bf16 d_rows=indexed config=out_stages=1",
+        "m=512 n=512 k=512 a=bf16 groups=2 group_by=pointers config=cluster=1x1 out_stages=1",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const struct jg_problem problem = plan_problem(texts[i]);
@@ -425,9 +426,9 @@ Test(choose, matrices_and_ragged_rows_need_both_output_stages)
             strstr(
                 jg_error_text(),
                 "out_stages=1 is too few for C, matrix operands, reductions, `uniform`, a "
-                "dynamic N, a D of 8 bits, d_rows=indexed, output_align, pairs of neighbours "
-                "in an MN-major B, or a row of D that is no multiple of 16 bytes: they need "
-                "out_stages=2"),
+                "dynamic N, a D of 8 bits, d_rows=indexed, group_by=pointers, output_align, "
+                "pairs of neighbours in an MN-major B, or a row of D that is no multiple of "
+                "16 bytes: they need out_stages=2"),
             "%s: %s", texts[i], jg_error_text());
     }
 }

@@ -21,6 +21,7 @@ static const struct {
     {"plan_small_m", "sm_90a", "m=16 n=4096 k=4096 a=bf16"},
     {"plan_batched", "sm_90a", "m=128 n=128 k=64 batch=100 a=bf16"},
     {"plan_row_blocks", "sm_90a", "m=8192 n=4096 k=7168 a=bf16 groups=32 group_by=rows"},
+    {"plan_pointers", "sm_90a", "m=1024 n=4096 k=7168 a=bf16 groups=32 group_by=pointers"},
     {"plan_layout_tn", "sm_90a", "m=3000 n=3000 k=3000 a=bf16 c=bf16 layout=tn"},
     {"plan_dynamic", "sm_90a", "n=11008 k=4096 a=bf16 dynamic=m"},
     {"plan_d_column", "sm_90a", "m=4096 n=512 k=1024 a=bf16 d_layout=column"},

@@ -10,9 +10,9 @@ namespace jg {
 enum class SchedulerKind { kSingle, kStatic, kClc };
 
 // What a launch says of its groups: where their rows end in the stacked A, C and D, how
-// many of each are used, of which group a row is, or where their parts of K end in A and B
-// (schedule/group_rows.cuh).
-enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets };
+// many of each are used, of which group a row is, where their parts of K end in A and B, or
+// how many rows each has in matrices of its own (schedule/group_rows.cuh).
+enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets, kPointers };
 
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };

@@ -137,14 +137,15 @@ class SpreadBlocks {
 
     // Scales and stores all that was kept of a block, whose first vector of this lane is
     // `first`.
-    template <class Params, class ShapeT, class CoordT>
-    JG_DEVICE void finish(const Params &params, const ShapeT &shape, const CoordT &first)
+    template <class ShapeT, class CoordT>
+    JG_DEVICE void finish(const MatrixParam &scales, const MatrixParam &d,
+                          const ShapeT &shape, const CoordT &first)
     {
         if constexpr (kShared) {
             exchange_amax();
         }
         const ScaleValue<typename Scale::Type> scale(amax_, kGreatest<D>);
-        store_scale(params.d_scale, shape, first, scale.stored);
+        store_scale(scales, shape, first, scale.stored);
         amax_ = 0.0f;
 #pragma unroll 1
         for (u32 pass = 0; pass < kPasses; ++pass) {
@@ -161,7 +162,7 @@ class SpreadBlocks {
                 Packed8<D> packed;
                 packed.assign(values);
                 packed.template store<CoordT>(
-                    params.d.template element<D>(coord.row, coord.col, coord.batch),
+                    d.template element<D>(coord.row, coord.col, coord.batch),
                     coord.row < shape.m ? count_columns(shape, coord.col) : 0);
                 coord.col += Partition::kStepCols;
             }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // VectorEpilogue: accumulators to D for epilogues with matrices, reductions or random
 // numbers, for C, for a D of 8 bits, for scales of D's blocks, for a D whose rows may end
-// inside a 16-byte chunk or lie where an index says, and for one that TMA does not take.
+// inside a 16-byte chunk or lie where an index says, for one per group, and for one that
+// TMA does not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
@@ -11,6 +12,7 @@
 // which `acc` gives back, and for the step's stages (EpilogueLoad::Reader), which it
 // releases.
 #pragma once
+#include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
@@ -93,6 +95,11 @@ class VectorEpilogue {
         }
     };
 
+    // What has D's rows and columns, of the tile's batch or group.
+    struct Matrices {
+        GroupMatrix<Config> c, d;
+    };
+
     // What a thread reads beside accumulators, for one vector at a time.
     struct Inputs {
         typename MatrixInput<C>::Vector c;
@@ -119,6 +126,8 @@ class VectorEpilogue {
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
+        const Matrices matrices{group_matrix<Config>(params.c, tile.batch),
+                                group_matrix<Config>(params.d, tile.batch)};
         Inputs inputs;
         Team team(params.workspace, shape, tile, smem_, team_);
         Blocks blocks(staging_, team_);
@@ -140,10 +149,10 @@ class VectorEpilogue {
             if constexpr (Epilogue::kReduces) {
                 team.enter_step(step);
             }
-            write_step(params, shape, inputs, reader, team, blocks, first, step);
+            write_step(params, matrices, shape, inputs, reader, team, blocks, first, step);
             if constexpr (Blocks::kSpread) {
                 if (Blocks::is_last(step)) {
-                    blocks.finish(params, shape,
+                    blocks.finish(params.d_scale, matrices.d, shape,
                                   first_coord(shape, tile, step + 1 - Blocks::kSteps));
                 }
             }
@@ -203,9 +212,10 @@ class VectorEpilogue {
 
     // All vectors of this thread in a step, a turn of passes at a time.
     template <class Params, class ShapeT, class Reader>
-    JG_DEVICE void write_step(const Params &params, const ShapeT &shape, Inputs &inputs,
-                              Reader &reader, Team &team, Blocks &blocks,
-                              const CoordT &first, u32 step) const
+    JG_DEVICE void write_step(const Params &params, const Matrices &matrices,
+                              const ShapeT &shape, Inputs &inputs, Reader &reader,
+                              Team &team, Blocks &blocks, const CoordT &first,
+                              u32 step) const
     {
         const u32 rows = count_rows(step);
         const bool is_beyond = !kStepsEndAcross && first.count == 0;
@@ -216,7 +226,7 @@ class VectorEpilogue {
                   0,
                   0,
                   first,
-                  params.d.template element<D>(first.row, first.col, first.batch),
+                  matrices.d.template element<D>(first.row, first.col, first.batch),
                   staged(step)};
 #pragma unroll 1
         for (at.pass = 0; at.pass < kPasses; at.pass += kTurnPasses) {
@@ -226,7 +236,7 @@ class VectorEpilogue {
                     Config::kWholeRows || at.coord.row < shape.m ? first.count : 0;
                 if ((kStepsEndDown || at.row() < rows) &&
                     !(Epilogue::kReduces && is_beyond)) {
-                    write_vector(params, shape, inputs, reader, blocks, at);
+                    write_vector(params, matrices, shape, inputs, reader, blocks, at);
                 } else {
                     at.coord.count = 0;
                 }
@@ -235,14 +245,15 @@ class VectorEpilogue {
                     inputs.operands.finish_row(params.operands, at.coord, team);
                 }
                 at.coord.row += kPassRows;
-                at.target += storage_step<D>(kPassRows * params.d.ld);
+                at.target += storage_step<D>(kPassRows * matrices.d.ld);
             }
         }
     }
 
     template <class Params, class ShapeT, class Reader>
-    JG_DEVICE void write_vector(const Params &params, const ShapeT &shape, Inputs &inputs,
-                                Reader &reader, Blocks &blocks, const Cursor &at) const
+    JG_DEVICE void write_vector(const Params &params, const Matrices &matrices,
+                                const ShapeT &shape, Inputs &inputs, Reader &reader,
+                                Blocks &blocks, const Cursor &at) const
     {
         // Load: C, and what differs from row to row.
         Row row;
@@ -252,7 +263,7 @@ class VectorEpilogue {
             }
         }
         seek(reader, at);
-        load_c(inputs.c, params, at.coord, reader);
+        load_c(inputs.c, matrices.c, at.coord, reader);
         inputs.operands.load_row(params.operands, at.coord, reader);
         inputs.scales.load_row(params, at.coord, reader);
 
@@ -299,8 +310,8 @@ class VectorEpilogue {
         }
     }
 
-    template <class Params, class Reader>
-    JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const Params &params,
+    template <class Reader>
+    JG_DEVICE void load_c(typename MatrixInput<C>::Vector &c, const MatrixParam &param,
                           const CoordT &coord, Reader &reader) const
     {
         if constexpr (Config::kHasC) {
@@ -309,7 +320,7 @@ class VectorEpilogue {
             } else if constexpr (Reader::kHasC) {
                 reader.read_c(c.packed);
             } else {
-                c.load_row(params.c, coord, reader);
+                c.load_row(param, coord, reader);
             }
         }
     }

@@ -6,7 +6,7 @@
 #pragma once
 #include <jg/common/block_scale.cuh>
 #include <jg/common/choices.cuh>
-#include <jg/common/kernel_params.cuh>
+#include <jg/common/group_matrix.cuh>
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -47,8 +47,10 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
 {
     using A = typename Config::A;
     using B = typename Config::B;
-    const A *a = Config::kAKMajor ? params.a.template element<const A>(row, 0, batch)
-                                  : params.a.template element<const A>(0, row, batch);
+    const GroupMatrix<Config> of_a = group_matrix<Config>(params.a, batch);
+    const GroupMatrix<Config> of_b = group_matrix<Config>(params.b, batch);
+    const A *a = Config::kAKMajor ? of_a.template element<const A>(row, 0, batch)
+                                  : of_a.template element<const A>(0, row, batch);
     if constexpr (Config::kIndexedA) {
         const u32 found = *params.a_rows.template element<const u32>(0, row, batch);
         if (found >= params.a_row_count) {
@@ -56,10 +58,10 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
         }
         a = params.a.template element<const A>(found, 0, 0);
     }
-    const B *b = Config::kBKMajor ? params.b.template element<const B>(col, 0, batch)
-                                  : params.b.template element<const B>(0, col, batch);
-    const i64 a_step = Config::kAKMajor ? 1 : params.a.ld;
-    const i64 b_step = Config::kBKMajor ? 1 : params.b.ld;
+    const B *b = Config::kBKMajor ? of_b.template element<const B>(col, 0, batch)
+                                  : of_b.template element<const B>(0, col, batch);
+    const i64 a_step = Config::kAKMajor ? 1 : of_a.ld;
+    const i64 b_step = Config::kBKMajor ? 1 : of_b.ld;
     double sum = 0.0;
     for (u32 k = k_range.begin; k < k_range.end; ++k) {
         double product = input_value(a, a_step, k) * input_value(b, b_step, k);
@@ -110,8 +112,8 @@ JG_DEVICE double element_sum(const Params &params, const ShapeT &shape, u32 row,
     if constexpr (Config::kHasC) {
         if (beta != 0.0) {
             using C = typename Config::C;
-            sum += beta *
-                   double(to_f32(*params.c.template element<const C>(a_row, b_col, batch)));
+            const GroupMatrix<Config> c = group_matrix<Config>(params.c, batch);
+            sum += beta * double(to_f32(*c.template element<const C>(a_row, b_col, batch)));
         }
     }
     return sum;
@@ -191,7 +193,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 store_element<Config>(*place.target(params, col), d, sum, alpha);
             }
         } else {
-            store_element<Config>(*params.d.template element<D>(row, col, batch), d, sum,
+            const GroupMatrix<Config> matrix = group_matrix<Config>(params.d, batch);
+            store_element<Config>(*matrix.template element<D>(row, col, batch), d, sum,
                                   alpha);
         }
     }

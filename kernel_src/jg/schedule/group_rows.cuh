@@ -7,6 +7,8 @@
 //              many of them, the first ones, it uses
 //   kKOffsets  groups lie one after the other along K, in A and B: what is called a row
 //              here is an element of K; D is that of a batch
+//   kPointers  as kCounts, but that each group has an A, B, C and D of its own
+//              (common/group_matrix.cuh); without numbers each has shape.m rows
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
 // and a group that ends before it begins is empty.
 //   kRows      a number per row, which is its group's index. Rows come in blocks, and only
@@ -104,6 +106,11 @@ class GroupRows {
   private:
     JG_DEVICE u32 row(u32 group) const
     {
+        if constexpr (Config::kGroupBy == GroupBy::kPointers) {
+            if (sizes_ == nullptr) {
+                return static_cast<u32>(rows_);
+            }
+        }
         const i32 size = sizes_[group];
         return static_cast<u32>(size < 0 ? 0 : size > rows_ ? rows_ : size);
     }

@@ -168,13 +168,14 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         const u32 thread = roles.load_thread();
-        const ThreadLoaderOf<Config, ShapeT> filler(params, shape, thread);
+        ThreadLoaderOf<Config, ShapeT> filler(params, shape, thread);
         auto tiles = input.producer();
         auto order = load_order.producer(thread % 32 == 0);
         FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, thread == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            filler.begin(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Prologue, arrive, rest. Of later items the prologue is all.
             u32 k = 0;

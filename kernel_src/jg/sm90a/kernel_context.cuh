@@ -147,12 +147,13 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         auto tiles = input.producer();
-        const ThreadLoaderOf<Config, ShapeT> filler(params, shape, threadIdx.x);
+        ThreadLoaderOf<Config, ShapeT> filler(params, shape, threadIdx.x);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
         FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
+            filler.begin(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Fill stages with A and B.
             fill(tiles, filled, filler, scales, item);

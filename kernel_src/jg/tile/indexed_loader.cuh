@@ -123,6 +123,8 @@ class IndexedLoader {
     {
     }
 
+    JG_DEVICE void begin(const WorkItem &) const {}
+
     JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work,
                         u32 k) const
     {

@@ -9,9 +9,10 @@
 // the matrix is 0 and is not read. tf32 is rounded on the way, as the copies do: aligned or
 // not, the tensor core reads the same bits. Where the operand has the pairs of a gated D,
 // its rows come from where those of each accumulator lie: kHalves says which form they
-// have. The caller waits for the stage before, and hands it on after.
+// have. With groups by pointers a tile ends where its group's rows do: there is no memory
+// beyond. The caller waits for the stage before, and hands it on after.
 #pragma once
-#include <jg/common/kernel_params.cuh>
+#include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/convert.cuh>
@@ -210,25 +211,38 @@ class ThreadLoader {
     // `thread`: 0 to 127.
     template <class Params>
     JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, u32 thread)
-        : shape_(shape), a_(params.a), b_(params.b), thread_(thread)
+        : shape_(shape), params_a_(params.a), params_b_(params.b), a_(params.a),
+          b_(params.b), thread_(thread)
     {
+    }
+
+    // Before the first block of an item.
+    JG_DEVICE void begin(const WorkItem &work)
+    {
+        if constexpr (kHasPointers<Config>) {
+            a_ = group_matrix<Config>(params_a_, work.batch);
+            b_ = group_matrix<Config>(params_b_, work.batch);
+        }
     }
 
     JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work,
                         u32 k) const
     {
+        constexpr bool kEndsA = kHasPointers<Config> && !Config::kTransposed;
+        constexpr bool kEndsB = kHasPointers<Config> && Config::kTransposed;
         const u32 k_end = Config::kGroupBy == GroupBy::kKOffsets ? work.k_end : shape_.k;
         LoaderA::load(ptx::shared_address(a_tile),
-                      reinterpret_cast<u64>(a_.base<A>(work.batch)), a_.ld, work.row, k,
-                      shape_.m, k_end, thread_);
+                      reinterpret_cast<u64>(a_.template base<A>(work.batch)), a_.ld,
+                      work.row, k, kEndsA ? work.group_end : shape_.m, k_end, thread_);
         LoaderB::load(ptx::shared_address(b_tile),
-                      reinterpret_cast<u64>(b_.base<B>(work.batch)), b_.ld, work.col, k,
-                      shape_.n, k_end, thread_);
+                      reinterpret_cast<u64>(b_.template base<B>(work.batch)), b_.ld,
+                      work.col, k, kEndsB ? work.group_end : shape_.n, k_end, thread_);
     }
 
   private:
     const ShapeT &shape_;
-    const MatrixParam &a_, &b_;
+    const MatrixParam &params_a_, &params_b_;
+    GroupMatrix<Config> a_, b_; // of the item at hand
     u32 thread_;
 };
 

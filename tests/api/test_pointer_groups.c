@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches whose groups have matrices of their own, at addresses that are in device memory:
+ * with a leading dimension each, changed between launches, made by the kernel before, of
+ * groups without rows, without K, without numbers. All of them lie in one room, of which
+ * every other element has to stay. On the emulator of both chips. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+
+enum {
+    GROUPS = 5,
+    ROWS = 150,
+    COLUMNS = 72,
+    K = 40,
+    SPOT = 16384, /* elements of the room of one matrix */
+    SPOTS = 4 * GROUPS,
+    ROOM = SPOTS * SPOT
+};
+enum which { OF_A, OF_B, OF_C, OF_D };
+
+static const char with_c[] = "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers";
+
+/* Multiplied as tf32, which holds these values. */
+static float value(int i)
+{
+    return (float)(i * 37 % 23 - 11) / 8;
+}
+
+/* Which part of the room a group's matrix has, and how its rows lie there. */
+struct place {
+    int spot;
+    int64_t ld;
+};
+
+struct places {
+    struct place of[4][GROUPS];
+};
+
+static int columns_of(enum which which)
+{
+    return which == OF_A || which == OF_B ? K : COLUMNS;
+}
+
+/* In an order that is another for each `turn`, rows further apart than packed. */
+static struct places draw_places(int turn)
+{
+    struct places places;
+    for (int i = 0; i < SPOTS; i++) {
+        const enum which which = (enum which)(i / GROUPS);
+        const int group = i % GROUPS;
+        const int64_t pad = INT64_C(4) * ((i / GROUPS + group + turn) % 3);
+        places.of[which][group] =
+            (struct place){(i * 7 + turn * 3) % SPOTS, columns_of(which) + pad};
+    }
+    return places;
+}
+
+/* Element of the room. */
+static int64_t index_of(const struct places *places, enum which which, int group, int row,
+                        int column)
+{
+    const struct place *place = &places->of[which][group];
+    return (int64_t)place->spot * SPOT + row * place->ld + column;
+}
+
+struct launch {
+    jit_gemm_context *context;
+    jit_gemm *gemm;
+    jit_gemm_args args;
+    uint64_t room;
+};
+
+/* What the device reads: of each matrix addresses and leading dimensions. */
+static uint64_t *pointer_of(jit_gemm_args *args, enum which which)
+{
+    jit_gemm_arg *const matrices[] = {&args->a, &args->b, &args->c, &args->d};
+    return &matrices[which]->pointer;
+}
+static uint64_t *lds_of(jit_gemm_args *args, enum which which)
+{
+    uint64_t *const lds[] = {&args->a_lds, &args->b_lds, &args->c_lds, &args->d_lds};
+    return lds[which];
+}
+
+static struct launch open_launch(const char *arch, const char *text)
+{
+    struct launch launch = {.context = emulated_open(arch, "sms=4,async=latest")};
+    const jit_gemm_problem problem = emulated_problem(text);
+    static const uint64_t nothing[GROUPS];
+    launch.gemm = emulated_create(launch.context, &problem);
+    emulated_check(
+        jit_gemm_device_alloc(launch.context, ROOM * sizeof(float), &launch.room));
+    launch.args = (jit_gemm_args){
+        .struct_size = sizeof(launch.args),
+        .group_sizes = emulated_upload(launch.context, nothing, GROUPS * sizeof(int32_t))};
+    for (enum which which = OF_A; which <= OF_D; which++) {
+        *pointer_of(&launch.args, which) =
+            emulated_upload(launch.context, nothing, sizeof(nothing));
+        *lds_of(&launch.args, which) =
+            emulated_upload(launch.context, nothing, sizeof(nothing));
+    }
+    return launch;
+}
+
+static void close_launch(struct launch *launch)
+{
+    for (enum which which = OF_A; which <= OF_D; which++) {
+        emulated_free(launch->context, *pointer_of(&launch->args, which));
+        emulated_free(launch->context, *lds_of(&launch->args, which));
+    }
+    emulated_free(launch->context, launch->args.group_sizes);
+    emulated_free(launch->context, launch->room);
+    jit_gemm_destroy(&launch->gemm);
+    jit_gemm_context_destroy(&launch->context);
+}
+
+static int clip(int32_t rows)
+{
+    return rows < 0 ? 0 : rows > ROWS ? ROWS : rows;
+}
+
+/* A, B and C of the groups that have rows lie where `places` says, of so many rows as the
+ * groups have; all else is NaN. */
+static void fill_room(const struct places *places, const int32_t sizes[GROUPS], float *room)
+{
+    memset(room, 0xff, ROOM * sizeof(*room));
+    for (enum which which = OF_A; which <= OF_C; which++) {
+        for (int group = 0; group < GROUPS; group++) {
+            const int rows =
+                which == OF_B && clip(sizes[group]) > 0 ? COLUMNS : clip(sizes[group]);
+            for (int i = 0; i < rows * columns_of(which); i++) {
+                const int row = i / columns_of(which), column = i % columns_of(which);
+                room[index_of(places, which, group, row, column)] =
+                    value(i * 5 + group * 3 + (int)which);
+            }
+        }
+    }
+}
+
+/* Addresses of one matrix of all groups; of a group without rows one where nothing is. */
+static void fill_addresses(const struct launch *launch, const struct places *places,
+                           const int32_t sizes[GROUPS], enum which which,
+                           uint64_t addresses[GROUPS])
+{
+    for (int group = 0; group < GROUPS; group++) {
+        const int64_t at = index_of(places, which, group, 0, 0);
+        addresses[group] =
+            clip(sizes[group]) > 0 ? launch->room + (uint64_t)at * sizeof(float) : 0x10;
+    }
+}
+
+static void upload_places(struct launch *launch, const struct places *places,
+                          const int32_t sizes[GROUPS])
+{
+    for (enum which which = OF_A; which <= OF_D; which++) {
+        uint64_t addresses[GROUPS];
+        int64_t lds[GROUPS];
+        fill_addresses(launch, places, sizes, which, addresses);
+        for (int group = 0; group < GROUPS; group++) {
+            lds[group] = clip(sizes[group]) > 0 ? places->of[which][group].ld : INT64_MIN;
+        }
+        emulated_check(jit_gemm_device_upload(launch->context,
+                                              *pointer_of(&launch->args, which), addresses,
+                                              sizeof(addresses)));
+        if (*lds_of(&launch->args, which) != 0) {
+            emulated_check(jit_gemm_device_upload(
+                launch->context, *lds_of(&launch->args, which), lds, sizeof(lds)));
+        }
+    }
+    if (launch->args.group_sizes != 0) {
+        emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_sizes,
+                                              sizes, GROUPS * sizeof(*sizes)));
+    }
+}
+
+/* What an element of D has to be: sums of `depth` products and half of C. */
+static double wanted_element(const struct places *places, const float *room, int group,
+                             int row, int column, int depth)
+{
+    double sum = 0.5 * (double)room[index_of(places, OF_C, group, row, column)];
+    for (int k = 0; k < depth; k++) {
+        sum += (double)room[index_of(places, OF_A, group, row, k)] *
+               (double)room[index_of(places, OF_B, group, column, k)];
+    }
+    return sum;
+}
+
+static uint32_t bits_of(float element)
+{
+    uint32_t bits;
+    memcpy(&bits, &element, sizeof(bits));
+    return bits;
+}
+
+/* Each group's D is there, and every other element as it was, to the bit. */
+static void expect_products(const struct launch *launch, const struct places *places,
+                            const int32_t sizes[GROUPS], const float *before, int depth)
+{
+    static float after[ROOM];
+    static char is_d[ROOM];
+    emulated_check(
+        jit_gemm_device_download(launch->context, after, launch->room, sizeof(after)));
+    memset(is_d, 0, sizeof(is_d));
+    for (int group = 0; group < GROUPS; group++) {
+        for (int i = 0; i < clip(sizes[group]) * COLUMNS; i++) {
+            const int row = i / COLUMNS, column = i % COLUMNS;
+            const int64_t at = index_of(places, OF_D, group, row, column);
+            const double wanted = wanted_element(places, before, group, row, column, depth);
+            const double got = (double)after[at];
+            cr_assert(got >= wanted && got <= wanted,
+                      "group %d, row %d, column %d: %g, not %g", group, row, column, got,
+                      wanted);
+            is_d[at] = 1;
+        }
+    }
+    for (int64_t at = 0; at < ROOM; at++) {
+        cr_assert(is_d[at] == 1 || bits_of(after[at]) == bits_of(before[at]),
+                  "element %lld of part %lld was written", (long long)at % SPOT,
+                  (long long)at / SPOT);
+    }
+}
+
+static const float half = 0.5F;
+
+static void run_with(struct launch *launch, const struct places *places,
+                     const int32_t sizes[GROUPS], int depth)
+{
+    static float room[ROOM];
+    fill_room(places, sizes, room);
+    emulated_check(
+        jit_gemm_device_upload(launch->context, launch->room, room, sizeof(room)));
+    upload_places(launch, places, sizes);
+    launch->args.beta = &half;
+    emulated_check(jit_gemm_run(launch->gemm, &launch->args, NULL));
+    expect_products(launch, places, sizes, room, depth);
+}
+
+static const int32_t lists[][GROUPS] = {{0, 64, 1, 150, 129},
+                                        {150, 0, 0, 0, 7},
+                                        {0, 0, 0, 0, 0},
+                                        {-1, 63, INT32_MIN, 128, INT32_MAX}};
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+Test(pointer_groups, places_and_numbers_may_change_from_launch_to_launch)
+{
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], with_c);
+        for (int j = 0; j < LISTS; j++) {
+            const struct places places = draw_places(j);
+            run_with(&launch, &places, lists[j], K);
+        }
+        close_launch(&launch);
+    }
+}
+
+/* All of one kind lie alike, and no array says how. */
+Test(pointer_groups, leading_dimension_may_be_that_of_all)
+{
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], with_c);
+        struct places places = draw_places(1);
+        for (enum which which = OF_A; which <= OF_D; which++) {
+            emulated_free(launch.context, *lds_of(&launch.args, which));
+            *lds_of(&launch.args, which) = 0;
+            for (int group = 0; group < GROUPS; group++) {
+                places.of[which][group].ld = which == OF_A ? K : 88;
+            }
+        }
+        launch.args.b.ld = launch.args.c.ld = launch.args.d.ld = 88;
+        run_with(&launch, &places, lists[0], K);
+        close_launch(&launch);
+    }
+}
+
+Test(pointer_groups, without_numbers_every_group_has_all_rows)
+{
+    static const int32_t all[GROUPS] = {ROWS, ROWS, ROWS, ROWS, ROWS};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], with_c);
+        const struct places places = draw_places(2);
+        emulated_free(launch.context, launch.args.group_sizes);
+        launch.args.group_sizes = 0;
+        run_with(&launch, &places, all, K);
+        close_launch(&launch);
+    }
+}
+
+/* Neither A nor B nor arrays of their addresses have to be there. */
+Test(pointer_groups, without_k_every_row_of_a_group_is_half_of_c)
+{
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(
+            emulated_archs[i],
+            "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers dynamic=k");
+        const struct places places = draw_places(3);
+        const jit_gemm_args given = launch.args;
+        static float room[ROOM];
+        fill_room(&places, lists[0], room);
+        emulated_check(
+            jit_gemm_device_upload(launch.context, launch.room, room, sizeof(room)));
+        upload_places(&launch, &places, lists[0]);
+        launch.args.k = JIT_GEMM_SIZE_EMPTY;
+        launch.args.beta = &half;
+        launch.args.a.pointer = launch.args.b.pointer = 0;
+        launch.args.a_lds = launch.args.b_lds = 0;
+        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+        expect_products(&launch, &places, lists[0], room, 0);
+        launch.args = given;
+        close_launch(&launch);
+    }
+}
+
+/* The reference kernel finds the same matrices. */
+Test(pointer_groups, reference_kernel_takes_them)
+{
+    struct launch launch = open_launch(
+        emulated_archs[0],
+        "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers config=kernel=reference");
+    const struct places places = draw_places(4);
+    run_with(&launch, &places, (const int32_t[GROUPS]){0, 3, 1, 0, 9}, K);
+    close_launch(&launch);
+}
+
+/* A product that adds nothing passes the bits of a row on: addresses, leading dimensions
+ * and numbers. Nobody waits between the two launches, which may overlap until the second
+ * one says that it needs what the first one wrote. */
+Test(pointer_groups, kernel_before_may_make_the_arrays)
+{
+    enum { WORDS = 2 * 2 * 4 * GROUPS + 8, NUMBERS = 2 * 2 * 4 * GROUPS };
+    static float inputs[(WORDS + 1) * 16];
+    static const jit_gemm_operand operand = {"r", JIT_GEMM_OPERAND_ROW_VECTOR,
+                                             JIT_GEMM_DTYPE_F32, 0, 0};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "pass_on",
+                                        .source = "d = r;",
+                                        .operand_count = 1,
+                                        .operands = &operand};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], with_c);
+        const struct places places = draw_places(5);
+        const jit_gemm_args given = launch.args;
+        static float room[ROOM];
+        static uint32_t words[WORDS], nothing[WORDS];
+        fill_room(&places, lists[0], room);
+        emulated_check(
+            jit_gemm_device_upload(launch.context, launch.room, room, sizeof(room)));
+        const uint64_t made = emulated_upload(launch.context, nothing, sizeof(nothing));
+        for (enum which which = OF_A; which <= OF_D; which++) {
+            const size_t at = (size_t)which * 4 * GROUPS;
+            uint64_t addresses[GROUPS];
+            fill_addresses(&launch, &places, lists[0], which, addresses);
+            memcpy(&words[at], addresses, sizeof(addresses));
+            for (int group = 0; group < GROUPS; group++) {
+                memcpy(&words[at + 2 * (size_t)(GROUPS + group)],
+                       &places.of[which][group].ld, sizeof(int64_t));
+            }
+            *pointer_of(&launch.args, which) = made + at * sizeof(*words);
+            *lds_of(&launch.args, which) =
+                made + (at + 2 * (size_t)GROUPS) * sizeof(*words);
+        }
+        memcpy(&words[NUMBERS], lists[0], sizeof(lists[0]));
+        launch.args.group_sizes = made + NUMBERS * sizeof(*words);
+        emulated_check(jit_gemm_epilogue_register(launch.context, &epilogue));
+        const jit_gemm_problem maker =
+            emulated_problem("m=1 n=88 k=16 a=tf32 epilogue=pass_on");
+        jit_gemm *first = emulated_create(launch.context, &maker);
+        const jit_gemm_arg vector = {
+            .pointer = emulated_upload(launch.context, words, sizeof(words))};
+        const uint64_t zeros = emulated_upload(launch.context, inputs, sizeof(inputs));
+        const jit_gemm_args args = {.struct_size = sizeof(args),
+                                    .a = {.pointer = zeros},
+                                    .b = {.pointer = zeros},
+                                    .d = {.pointer = made},
+                                    .operands = &vector,
+                                    .operand_count = 1};
+        launch.args.beta = &half;
+        emulated_check(jit_gemm_run(first, &args, NULL));
+        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+        emulated_check(jit_gemm_device_synchronize(launch.context));
+        expect_products(&launch, &places, lists[0], room, K);
+        launch.args = given;
+        emulated_free(launch.context, vector.pointer);
+        emulated_free(launch.context, zeros);
+        emulated_free(launch.context, made);
+        jit_gemm_destroy(&first);
+        close_launch(&launch);
+    }
+}
