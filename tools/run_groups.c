@@ -21,7 +21,7 @@ bool run_groups_divide_k(jit_gemm_group_by by)
     return by == JIT_GEMM_GROUP_BY_K_OFFSETS;
 }
 
-static bool divide_rows(const struct run_groups *groups)
+bool run_groups_divide_rows(const struct run_groups *groups)
 {
     return groups->by != JIT_GEMM_GROUP_NONE && !run_groups_divide_k(groups->by);
 }
@@ -299,7 +299,7 @@ struct run_rows run_groups_next(const struct run_groups *groups, int64_t batch,
         return next_block(groups, batch, from, m);
     }
     const struct run_rows all =
-        divide_rows(groups) ? range_of(groups, batch) : (struct run_rows){0, m};
+        run_groups_divide_rows(groups) ? range_of(groups, batch) : (struct run_rows){0, m};
     return (struct run_rows){from > all.begin ? from : all.begin, all.end};
 }
 
@@ -312,7 +312,7 @@ int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_
         const int32_t group = groups->numbers[row / BLOCK_ROWS * BLOCK_ROWS];
         return group < groups->count ? group : -1;
     }
-    if (!divide_rows(groups)) {
+    if (!run_groups_divide_rows(groups)) {
         return batch;
     }
     for (int64_t group = first; group <= last; group++) {

@@ -37,6 +37,8 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
                     struct run_groups *ret_groups);
 void run_groups_free(struct run_groups *groups);
 
+/* Are there groups, of D's rows? */
+bool run_groups_divide_rows(const struct run_groups *groups);
 /* Do matrices have the rows of all groups? */
 bool run_groups_are_stacked(const struct run_groups *groups);
 /* Of a batch index, or group, its first rows from row `from` on that lie together: all

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host_sums.h"
+#include "run_reduce.h"
 #include "verify/compare.h"
 #include "verify/quantise.h"
 #include "verify/reduce.h"
@@ -154,9 +155,35 @@ static int compare_indexed(const struct run_launch *launch, const struct pair *p
     return is_there ? CLI_OK : CLI_FAILED;
 }
 
+/* What is reduced of groups of rows: false if a result that is no group's was written. */
+static bool compare_reduced_groups(const struct run_launch *launch, const struct pair *pair,
+                                   void *out_data, const void *ref_data,
+                                   struct compare_report *ret_report)
+{
+    const struct element_view *out = &pair->out->view;
+    const struct element_view folded_view = {JIT_GEMM_DTYPE_F32, out->batch,
+                                             out->rows,          out->columns,
+                                             out->columns,       out->rows * out->columns};
+    float *folded = cli_alloc(element_view_bytes(&folded_view));
+    double magnitude = 0;
+    const bool is_right =
+        run_reduce_groups(&launch->inputs.groups, pair->name, pair->reduction,
+                          &pair->ref->view, ref_data, out, out_data, folded, &magnitude);
+    const struct compare_bounds bounds = reduce_bounds_for(
+        out->dtype, pair->reduction, pair->sums, launch->inputs.k, magnitude);
+
+    if (is_right) {
+        compare_matrices(out, out_data, &folded_view, folded, &bounds, ret_report);
+    }
+    free(folded);
+    return is_right;
+}
+
 static int compare_result(const struct run_launch *launch, const struct pair *pair,
                           bool is_quiet, struct run_verdict *verdict)
 {
+    const bool is_reduced =
+        pair->reduction != NULL && run_groups_divide_rows(&launch->inputs.groups);
     struct compare_report report;
     void *out_data = run_matrix_download(launch->context, pair->out);
     void *ref_data =
@@ -166,12 +193,16 @@ static int compare_result(const struct run_launch *launch, const struct pair *pa
         free(out_data);
         return CLI_FAILED;
     }
-    if (!clear_rest(launch, pair, out_data, ref_data)) {
-        verdict->is_wrong = true;
-    } else {
+    const bool is_comparable =
+        is_reduced ? compare_reduced_groups(launch, pair, out_data, ref_data, &report)
+                   : clear_rest(launch, pair, out_data, ref_data);
+    if (is_comparable && !is_reduced) {
         compare_pair(pair, launch->inputs.k, out_data, ref_data, &report);
+    }
+    if (is_comparable) {
         tell(pair->name, &report, is_quiet, verdict);
     }
+    verdict->is_wrong |= !is_comparable;
     free(out_data);
     free(ref_data);
     return CLI_OK;

@@ -38,13 +38,13 @@ typedef enum jit_gemm_operand_role {
     JIT_GEMM_OPERAND_OUTPUT = 1, /**< Writes it; its name is assignable. Only matrices. */
     /** Writes the sum of what the snippet assigns: a column vector has the sum of each row
      * of D, a row vector of each column, a scalar of all of D, a kind of blocks of each
-     * block; each batch for itself. Added in f32 and in a fixed order, so that equal inputs
-     * give equal bits in every launch; converted to the operand's type at the end. An
-     * element for which the snippet assigns nothing adds nothing. Needs a workspace
-     * (::jit_gemm_args), but for blocks; an empty problem, which launches nothing, writes
-     * nothing here either. The reference kernel (config
-     * `kernel=reference`) does not reduce: for it the operand is a matrix of f32, laid out
-     * as D, that gets what was assigned for each element. */
+     * block; each batch or group for itself, of a group without rows the sum of nothing.
+     * Added in f32 and in a fixed order, so that equal inputs give equal bits in every
+     * launch; converted to the operand's type at the end. An element for which the snippet
+     * assigns nothing adds nothing. Needs a workspace (::jit_gemm_args), but for blocks; an
+     * empty problem, which launches nothing, writes nothing here either. The reference
+     * kernel (config `kernel=reference`) does not reduce: for it the operand is a matrix of
+     * f32, laid out as D, that gets what was assigned for each element. */
     JIT_GEMM_OPERAND_SUM = 2,
     JIT_GEMM_OPERAND_MAX = 3, /**< The same with the greatest; NaN if one is NaN. */
     JIT_GEMM_OPERAND_MIN = 4  /**< The same with the least; NaN if one is NaN. */

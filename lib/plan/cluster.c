@@ -122,13 +122,15 @@ static void size_grid(struct jg_trial *trial)
  * more than it has. */
 static bool size_workspace(struct jg_trial *trial)
 {
-    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const struct jg_problem *problem = trial->problem;
+    const struct jg_epilogue *epilogue = problem->epilogue;
     const struct jg_product *product = &trial->product;
     struct jg_derived *derived = &trial->derived;
-    const struct jg_product_size size = {(uint32_t)product->m.size,
-                                         (uint32_t)product->n.size};
+    /* Of all groups, not of a typical one. */
+    const struct jg_product_size size =
+        jg_product_size(product, (uint32_t)problem->m.size, (uint32_t)problem->n.size);
     const struct jg_reduction_frame frame = jg_reduction_frame_make(
-        &trial->config, product, &derived->output, size, product->batch.size);
+        &trial->config, product, &derived->output, size, problem->batch.size);
     const struct jg_workspace_use use =
         jg_workspace_measure(&trial->config, derived->tiles, &frame,
                              epilogue != NULL ? epilogue->operands : NULL,

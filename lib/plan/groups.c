@@ -222,6 +222,27 @@ static jit_gemm_status check_row_blocks(const jit_gemm_problem *problem)
                    (long long)most, (long long)problem->m.size);
 }
 
+/* Of rows that name their groups, a group's tiles lie apart, and no list has them together.
+ */
+static jit_gemm_status check_reductions(const jit_gemm_problem *problem,
+                                        const struct jg_epilogue *epilogue)
+{
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS && jg_operand_reduces(operand) &&
+            (operand->kind == JIT_GEMM_OPERAND_SCALAR ||
+             operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR)) {
+            return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
+                           "give group_by=offsets or counts, or a value of each row, or "
+                           "leave the reduction to a kernel of its own",
+                           "there is no kernel that reduces %s '%s' of groups whose blocks "
+                           "of rows lie apart",
+                           jg_operand_kind_name(operand->kind), operand->name);
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
 jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                                        const struct jg_epilogue *epilogue)
 {
@@ -239,12 +260,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
         JG_TRY(check_pointers(problem));
         JG_TRY(check_row_blocks(problem));
     }
-    if (jg_epilogue_reduces(epilogue)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
-                       "leave the reduction to a kernel of its own",
-                       "there is no kernel for reductions with groups");
-    }
-    return JIT_GEMM_OK;
+    return check_reductions(problem, epilogue);
 }
 
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
@@ -377,6 +393,17 @@ bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_produ
     const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
     return jg_mul_checked(along, frame.across, ret_tiles) &&
            jg_mul_checked(*ret_tiles, ctas, ret_tiles);
+}
+
+int64_t jg_groups_row_tiles(const struct jg_config *config,
+                            const struct jg_product *product, int64_t m, int64_t n,
+                            int64_t batch)
+{
+    const struct group_frame frame = frame_of(config, product, m, n);
+    const struct jg_cluster_tiles tiles = jg_cluster_tiles_of(config, product, m, n, batch);
+    const int of_cluster =
+        product->a.letter != 'a' ? config->layout.cluster_n : config->layout.cluster_m;
+    return tiles.tiles / jg_max(frame.across, 1) * tiles.batch * of_cluster;
 }
 
 struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,

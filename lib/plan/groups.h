@@ -67,6 +67,12 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            int64_t *ret_tiles);
 
+/* Tiles of CTAs along the rows that groups divide, of all groups: so many as there can be
+ * in a launch of these sizes. */
+int64_t jg_groups_row_tiles(const struct jg_config *config,
+                            const struct jg_product *product, int64_t m, int64_t n,
+                            int64_t batch);
+
 /* Cluster tiles of a launch: so many in each of so many batches. */
 struct jg_cluster_tiles {
     int64_t tiles, batch;

@@ -2,6 +2,7 @@
 #include "plan/reduction.h"
 
 #include "base/math.h"
+#include "plan/groups.h"
 #include "plan/split.h"
 
 struct jg_reduction_frame jg_reduction_frame_make(const struct jg_config *config,
@@ -17,36 +18,41 @@ struct jg_reduction_frame jg_reduction_frame_make(const struct jg_config *config
     const int columns = tile_n / jg_product_gate_columns(product);
     const int64_t tiles_m = jg_ceil_div(size.m, tile_m);
     const int64_t tiles_n = jg_ceil_div(size.n, tile_n);
-    return (struct jg_reduction_frame){.parts = output->parts,
-                                       .tiles_down = is_transpose ? tiles_n : tiles_m,
-                                       .tiles_across = is_transpose ? tiles_m : tiles_n,
-                                       .batch = batch,
-                                       .tile_rows = is_transpose ? columns : rows,
-                                       .tile_columns = is_transpose ? rows : columns,
-                                       .is_column_major = product->d.is_mn_major};
+    const int64_t down = is_transpose ? tiles_n : tiles_m;
+    return (struct jg_reduction_frame){
+        .parts = output->parts,
+        .tiles_down = jg_has_row_groups(product->group_by)
+                          ? jg_groups_row_tiles(config, product, size.m, size.n, batch)
+                          : down * batch,
+        .tiles_across = is_transpose ? tiles_m : tiles_n,
+        .batch = batch,
+        .tile_rows = is_transpose ? columns : rows,
+        .tile_columns = is_transpose ? rows : columns,
+        .is_column_major = product->d.is_mn_major};
 }
 
-/* Results of a block, the blocks, and partial results of each result. */
+/* Counters, and partial results of all of them (kernel_src/jg/epilogue/reducing_team.cuh).
+ */
 struct blocks {
-    int64_t width, count, parts;
+    int64_t count, results;
 };
 
 static struct blocks find_blocks(const struct jg_reduction_frame *frame,
                                  const struct jg_operand *operand)
 {
+    const int64_t tiles = frame->tiles_down * frame->tiles_across;
     if (operand->kind == JIT_GEMM_OPERAND_SCALAR) {
-        return (struct blocks){
-            1, frame->batch, frame->tiles_down * frame->tiles_across * frame->parts.tensor};
+        return (struct blocks){frame->batch, tiles * frame->parts.tensor};
     }
     /* In memory the rows of a column-major D are its columns. */
     const bool is_of_rows =
         (operand->kind == JIT_GEMM_OPERAND_COLUMN_VECTOR) != frame->is_column_major;
     if (is_of_rows) {
-        return (struct blocks){frame->tile_rows, frame->tiles_down * frame->batch,
-                               frame->tiles_across * frame->parts.row};
+        return (struct blocks){frame->tiles_down,
+                               tiles * frame->parts.row * frame->tile_rows};
     }
-    return (struct blocks){frame->tile_columns, frame->tiles_across * frame->batch,
-                           frame->tiles_down * frame->parts.column};
+    return (struct blocks){frame->tiles_across * frame->batch,
+                           tiles * frame->parts.column * frame->tile_columns};
 }
 
 struct jg_reduction_place jg_reduction_reserve(const struct jg_reduction_frame *frame,
@@ -58,8 +64,8 @@ struct jg_reduction_place jg_reduction_reserve(const struct jg_reduction_frame *
                                              .offset_bytes = use->bytes};
     use->words += blocks.count;
     if (use->words <= JG_WORKSPACE_WORDS) { /* else the bytes may overflow */
-        const int64_t results = blocks.count * blocks.width * blocks.parts;
-        use->bytes += jg_align_up(results * (int64_t)sizeof(float), JG_WORKSPACE_ALIGNMENT);
+        use->bytes +=
+            jg_align_up(blocks.results * (int64_t)sizeof(float), JG_WORKSPACE_ALIGNMENT);
     }
     return place;
 }

@@ -15,7 +15,8 @@ struct jg_workspace_use {
     int64_t words, bytes;
 };
 
-/* The tiles of a launch, as D lies in memory; none is beyond it. */
+/* The tiles of a launch, as D lies in memory. Those one below the other are those of all
+ * batches or groups; with groups of rows so many as there can be. */
 struct jg_reduction_frame {
     struct jg_partial_results parts;
     int64_t tiles_down, tiles_across, batch;

@@ -566,6 +566,7 @@ static void set_operand(const struct launch *launch, const struct jg_operand *op
         array->rows = launch->sizes[SIZE_M];
         array->columns = jg_ceil_div(launch->sizes[SIZE_D_COLUMNS],
                                      jg_operand_kind_block(operand->kind));
+        array->is_stacked = is_stacked(launch, SIZE_M);
         array->has_ld = true;
         break;
     case JIT_GEMM_OPERAND_MATRIX:

@@ -180,3 +180,111 @@ Test(group_launches, without_k_every_row_of_a_group_is_half_of_c)
         close_launch(&launch);
     }
 }
+
+/* ----------------------------------------------------------------------- reductions */
+
+enum { REDUCED = 3 };
+static const jit_gemm_operand reduced[REDUCED] = {
+    {"s", JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM, 0},
+    {"g", JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_SUM, 0},
+    {"m", JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_F32, JIT_GEMM_OPERAND_MAX, 0}};
+
+/* What the sums of each row, of each column of a group, and its greatest element are. */
+struct results {
+    float rows[ROWS], columns[GROUPS][COLUMNS], greatest[GROUPS];
+};
+
+static struct results reduce(const int32_t ends[GROUPS])
+{
+    struct results results;
+    memset(&results, 0, sizeof(results));
+    for (int group = 0; group < GROUPS; group++) {
+        results.greatest[group] = -INFINITY;
+    }
+    for (int row = 0, group = 0; row < ROWS; row++) {
+        while (group < GROUPS && row >= ends[group]) {
+            group++;
+        }
+        if (group == GROUPS) {
+            results.rows[row] = NAN;
+            continue;
+        }
+        for (int column = 0; column < COLUMNS; column++) {
+            float element = 0;
+            for (int k = 0; k < K; k++) {
+                element += a[row][k] * b[group][column][k];
+            }
+            results.rows[row] += element;
+            results.columns[group][column] += element;
+            results.greatest[group] = fmaxf(results.greatest[group], element);
+        }
+    }
+    return results;
+}
+
+static void expect_equal(const char *what, const float *got, const float *wanted, int count)
+{
+    for (int i = 0; i < count; i++) {
+        cr_assert(isnan(wanted[i]) ? isnan(got[i])
+                                   : got[i] >= wanted[i] && got[i] <= wanted[i],
+                  "%s %d: %g, not %g", what, i, (double)got[i], (double)wanted[i]);
+    }
+}
+
+/* One workspace serves them all; what a group without rows comes to is written, too, and
+ * nothing of rows that belong to no group. Sums of these values are exact. */
+Test(group_launches, reductions_follow_the_numbers)
+{
+    static const int32_t lists[][GROUPS] = {
+        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 65, 65, 70}};
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "of_groups",
+                                        .source = "d = acc; s = acc; g = acc; m = acc;",
+                                        .operand_count = REDUCED,
+                                        .operands = reduced};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = {.context =
+                                    emulated_open(emulated_archs[i], "sms=4,async=latest")};
+        static struct results got;
+        jit_gemm_info info = {.struct_size = sizeof(info)};
+        fill();
+        emulated_check(jit_gemm_epilogue_register(launch.context, &epilogue));
+        const jit_gemm_problem problem =
+            emulated_problem("m=70 n=64 k=32 a=tf32 groups=4 epilogue=of_groups");
+        launch.gemm = emulated_create(launch.context, &problem);
+        emulated_check(jit_gemm_get_info(launch.gemm, &info));
+        const uint64_t made = emulated_upload(launch.context, &got, sizeof(got));
+        const jit_gemm_arg operands[REDUCED] = {
+            {.pointer = made + offsetof(struct results, rows)},
+            {.pointer = made + offsetof(struct results, columns)},
+            {.pointer = made + offsetof(struct results, greatest)}};
+        launch.args = (jit_gemm_args){
+            .struct_size = sizeof(launch.args),
+            .a = {.pointer = emulated_upload(launch.context, a, sizeof(a))},
+            .b = {.pointer = emulated_upload(launch.context, b, sizeof(b))},
+            .d = {.pointer = emulated_upload(launch.context, d, sizeof(d))},
+            .operands = operands,
+            .operand_count = REDUCED,
+            .group_sizes = emulated_upload(launch.context, lists[0], sizeof(lists[0]))};
+        emulated_check(jit_gemm_device_alloc(launch.context, info.workspace_bytes,
+                                             &launch.args.workspace));
+        emulated_check(jit_gemm_device_fill(launch.context, launch.args.workspace, 0,
+                                            info.workspace_bytes));
+        for (size_t j = 0; j < sizeof(lists) / sizeof(lists[0]); j++) {
+            const struct results wanted = reduce(lists[j]);
+            emulated_check(jit_gemm_device_fill(launch.context, made, 0xff, sizeof(got)));
+            emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
+                                                  lists[j], sizeof(lists[j])));
+            emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+            emulated_check(
+                jit_gemm_device_download(launch.context, &got, made, sizeof(got)));
+            expect_equal("row", got.rows, wanted.rows, ROWS);
+            expect_equal("column", &got.columns[0][0], &wanted.columns[0][0],
+                         GROUPS * COLUMNS);
+            expect_equal("the greatest of group", got.greatest, wanted.greatest, GROUPS);
+        }
+        emulated_free(launch.context, made);
+        emulated_free(launch.context, launch.args.workspace);
+        close_launch(&launch);
+    }
+}

@@ -72,10 +72,6 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
         {"groups=8 config=split_k=2", "problem.config: split_k=2: the kernel counts"},
         {"groups=8 config=scheduler=single", "problem.config: scheduler=single: how many"},
         {"groups=8 config=prefetch=b", "problem.config: prefetch asks for the first tile"},
-        {"groups=8 epilogue=bias_gradient",
-         "problem.epilogue: there is no kernel for reduc"},
-        {"groups=8 group_by=k_offsets epilogue=bias_gradient layout=tn",
-         "problem.epilogue: there is no kernel for reduc"},
         {"groups=8 group_by=k_offsets layout=nn",
          "problem.a.layout: there is no kernel for groups along K of a K-major matrix"},
         {"groups=8 group_by=k_offsets layout=tt",
@@ -107,7 +103,8 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
         {"groups=8 group_by=rows dynamic=batch",
          "problem.batch.mode: the number of groups is compiled in"},
         {"groups=8 group_by=rows epilogue=bias_gradient",
-         "problem.epilogue: there is no kernel for reduc"},
+         "problem.epilogue: there is no kernel that reduces row_vector 'gradient' of "
+         "groups whose blocks of rows lie apart"},
         {"groups=8 group_by=rows config=split_k=2",
          "problem.config: split_k=2: the kernel counts"},
         {"groups=8 group_by=rows config=mma=256x256",
@@ -318,6 +315,38 @@ Test(groups, rows_beyond_what_a_kernel_lists_are_refused)
                   jit_gemm_last_error());
         jit_gemm_destroy(&gemm);
     }
+    api_fixture_close(&fixture);
+}
+
+/* Of rows in groups a workspace has room for a tile more of each group than M has. */
+Test(groups, reductions_have_a_workspace_for_all_groups)
+{
+    static const struct {
+        const char *text;
+        uint64_t
+            tiles; /* along the rows, beside the words that all workspaces begin with */
+    } rows[] = {/* A partial result, f32, of each of 256 columns of a tile of 128 rows. */
+                {"m=1000 n=256 k=128 a=bf16", 8},
+                {"m=1000 n=256 k=128 a=bf16 groups=5", 7 + 5},
+                {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=counts", 40},
+                {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=pointers", 40},
+                {"m=1000 n=256 k=128 a=bf16 groups=5 group_by=k_offsets layout=tn", 40}};
+    static const uint64_t column_bytes = 256 * sizeof(float);
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    uint64_t words = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "%s epilogue=bias_gradient config=mma=128x128 cluster=1x1", rows[i].text);
+        const jit_gemm_info info = api_info_of(&fixture, text);
+        words = i == 0 ? info.workspace_bytes - rows[0].tiles * column_bytes : words;
+        cr_expect_eq(info.workspace_bytes, words + rows[i].tiles * column_bytes, "%s: %llu",
+                     text, (unsigned long long)(info.workspace_bytes - words));
+    }
+    cr_expect_eq(words, 32768);
     api_fixture_close(&fixture);
 }
 

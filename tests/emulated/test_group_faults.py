@@ -85,6 +85,16 @@ POINTER_KERNELS = {
                               "--arch", "sm_90a", "--config", "tile=128x128"],
 }
 
+REDUCED = ["--epilogue", "d = acc; s = acc; g = acc; m = abs(acc);", "--operand", "s:column_vector:f32:sum",
+           "--operand", "g:row_vector:f32:sum", "--operand", "m:scalar:f32:max"]
+REDUCED_KERNELS = {
+    "reduced, offsets": ["m=640", "n=264", "k=64", "a=bf16", "groups=7", "--group-sizes", SKEWED, *REDUCED,
+                         "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
+    "reduced, transposed": ["m=300", "n=264", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
+                            SKEWED, *REDUCED, "--arch", "sm_100a", "--config",
+                            "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc"],
+}
+
 # What it is, the device code, and what stands in its place. An entry beyond the list's end is no
 # fault that numbers show: it has no rows.
 FAULTS = [
@@ -177,7 +187,7 @@ BLOCK_FAULTS = [
      "(count - 1) * kTilesOfBlock"),
     ("blocks of one tile", "return (count - 1) * kTilesOfBlock +", "return (count - 1) +"),
     ("the weights of the first group, of blocks", "listed.group(), 0, entry,", "0, 0, entry,"),
-    ("the last row of a block is left out", "rows.end, 0},", "rows.end - 1, 0},"),
+    ("the last row of a block is left out", "rows.end, 0, row_tile},", "rows.end - 1, 0, row_tile},"),
     ("both CTAs along M, of blocks", "first_m + cluster_m_ * Config::kBlockM,", "first_m,"),
     ("both CTAs along N, of blocks", "first_n + cluster_n_ * Config::kBlockN,", "first_n,"),
     ("the rest of the columns, of blocks",
@@ -260,6 +270,35 @@ POINTER_FAULTS = [
      "const u32 end = min_u32(row(group) + 1, rows_);"),
 ]
 
+# Tried in the kernels with reductions.
+REDUCED_FAULTS = [
+    ("tiles of all groups have the same numbers", "first_row_tile + own_row_tile, first_row_tile}",
+     "own_row_tile, 0}"),
+    ("a group's tiles are counted from all groups' first", "first_row_tile + own_row_tile, first_row_tile}",
+     "first_row_tile + own_row_tile, 0}"),
+    ("both tiles of a cluster have one number", "at.m * Config::kClusterM + cluster_m_;",
+     "at.m * Config::kClusterM;"),
+    ("both tiles of a cluster have one number, transposed", "at.n * Config::kClusterN + cluster_n_",
+     "at.n * Config::kClusterN"),
+    ("numbers of a cluster's tiles overlap the next group's", "first_[piece] / across_ * kTilesAlong",
+     "first_[piece] / across_"),
+    ("the last tile of a group is not counted", "before + ceil_div(rows_ - tile_.row, kTileRows)",
+     "before + (rows_ - tile_.row) / kTileRows"),
+    ("one counter for the columns of all groups", "{tile_.batch * across + own,", "{own,"),
+    ("one counter for all groups", "return {tile_.batch,\n", "return {0,\n"),
+    ("columns of the next tile across", "static_cast<u64>(part) * block.part_step", "part"),
+    ("each part of a column is the first", "(tiles.own - tiles.first) * kColumnParts", "0"),
+    ("columns are folded in one tile across", "* block.part_step;", ";"),
+    ("parts of all of a group begin with the first group's", "static_cast<u64>(tiles.first) * across",
+     "static_cast<u64>(0) * across"),
+    ("nothing of groups without rows", "if (rows.of(group).count() == 0) {", "if (false) {"),
+    ("groups with rows are cleared", "if (rows.of(group).count() == 0) {", "if (true) {"),
+    ("groups without rows of the first CTAs only", "group < Config::kGroups && blockIdx.x < ctas",
+     "group < ctas"),
+    ("groups without rows by CTAs that may not run", "kAllRun = Config::kScheduler != SchedulerKind::kClc",
+     "kAllRun = true"),
+]
+
 # What the kernel before writes is read before it has ended.
 UNTIMELY = ("numbers of the launch before", "        ptx::grid_dependency_wait();\n", "")
 UNTIMELY_ADDRESSES = ("addresses of the launch before", *UNTIMELY[1:])
@@ -268,7 +307,8 @@ UNTIMELY_ADDRESSES = ("addresses of the launch before", *UNTIMELY[1:])
 def main():
     tool, emulator, nvrtc, launches, pointers = (pathlib.Path(word).resolve() for word in sys.argv[1:6])
     families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
-                (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS))
+                (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS),
+                (REDUCED_KERNELS, REDUCED_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupRows"))
@@ -280,8 +320,8 @@ def main():
                  (UNTIMELY_ADDRESSES[0],
                   workers.submit(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
                                  ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
-        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS, UNTIMELY,
-                               UNTIMELY_ADDRESSES]))
+        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
+                               *REDUCED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
 
 
 main()

@@ -41,8 +41,15 @@ EPILOGUES = [
      "--operand", "x:matrix:f32", "--operand", "aux:matrix:f32:out"],
     ["--epilogue", "d = silu(acc0) * acc1;"],
     ["--epilogue", "d = gelu(acc0 + b0) * acc1 + b1;", "--operand", "b:pair_vector:bf16"],
+    ["--epilogue", "d = acc + b; s = acc * acc; g = acc; m = abs(acc);", "--operand", "b:row_vector:bf16",
+     "--operand", "s:column_vector:f32:sum", "--operand", "g:row_vector:f32:sum", "--operand",
+     "m:scalar:f32:max"],
+    ["--epilogue", "d = relu(acc); s = acc + u; t = acc;", "--operand", "u:column_vector:f32", "--operand",
+     "s:column_vector:bf16:max", "--operand", "t:1x32:f32:max"],
+    ["--epilogue", "d = silu(acc0) * acc1; g = d; m = d;", "--operand", "g:row_vector:f32:sum",
+     "--operand", "m:scalar:f32:min"],
 ]
-EPILOGUE_WEIGHTS = [8, 2, 3, 2, 1, 3, 1]
+EPILOGUE_WEIGHTS = [8, 2, 3, 2, 1, 3, 1, 3, 2, 1]
 SCALED = ["mxfp8", "mxfp8e5m2", "mxfp4", "nvfp4"]  # of sm_100a
 TILES = {"sm_90a": ["tile=128x128", "tile=64x128", "tile=128x256", "tile=256x128", "tile=64x256"],
          "sm_100a": ["mma=128x64", "mma=128x128", "mma=64x96", "mma=256x128 cta_group=2",

@@ -20,6 +20,9 @@
 //                                    which nothing exists have a coord.count of 0
 //   finish_step(param, team)         after the last vector of a step
 //   finish_tile(param, team)         after the last step of a tile
+// and, of a group without rows, of which there is no tile,
+//   clear_group(param, group, columns, thread, threads)
+//                                    writes what it comes to: thread `thread` its part
 // Kinds that reduce (kReduces, reductions.cuh) use them; for all others they are empty.
 // Vectors of pairs are in gate_operands.cuh.
 #pragma once
@@ -57,6 +60,7 @@ struct InputForms {
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
+    static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
 
     struct NoVectorStore : NothingToFinish {
         template <class CoordT>
@@ -283,6 +287,7 @@ struct MatrixOutput {
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
+    static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
 
     struct Vector : NothingToFinish {
         f32 values[8];

@@ -3,11 +3,19 @@
 // whose part of a tile it is: where the thread is, the team's scratch, the workspace.
 //
 // A team reduces its part of a tile to partial results and stores them in the workspace: of
-// each row, of each column, of the whole. Those of one block of results (a tile's rows, its
-// columns, or a batch) are a matrix in the order of tiles:
+// each row, of each column, of the whole. A block of results is a tile's rows, or of a
+// batch or group the columns of its tiles one below the other, or all. Partial results lie
+// in the order of tiles, and those of all batches or groups one after the other, from byte
+// param.ld of the workspace on:
 //
-//   partial results   [part][result of the block]   at byte param.ld of the workspace
-//   counter           a word, number param.batch_step + block, from the workspace's begin
+//   of rows      [tile along the rows][tile across, part of it][row]
+//   of columns   [tile along the rows, part of it][tile across][column]
+//   of all       [tile along the rows][tile across][warp]
+//
+// A block has a counter, a word, from number param.batch_step on. The rows of a group are a
+// part of D's, or of its own matrices; their tiles are numbered by the list of work
+// (schedule/grouped_tile_order.cuh). A group without rows has no tile: what its columns and
+// all of it come to is written by clear_group.
 //
 // A team that has stored its partial results counts; the one that finds itself last of its
 // block folds all of them in the order of parts, writes the results, and clears the counter
@@ -32,9 +40,16 @@
 
 namespace jg {
 
+// Tiles along the rows, of a batch or group: those of all are numbered.
+struct RowTiles {
+    u32 own, first, count;
+};
+
 // A block of results: which one, and how many partial results of each there are.
 struct ReducedBlock {
-    u32 block;
+    u32 counter;
+    u64 first_part; // in steps of the block's width
+    u32 part_step;  // from one part to the next
     u32 parts;
     u32 tiles; // that have a part in it
     u32 first; // result of the tensor that its first one is
@@ -176,13 +191,15 @@ class ReducingTeam {
     JG_DEVICE void store_column(const MatrixParam &param, u32 col, f32 value) const
     {
         const u32 row = kTransposed ? Partition::first_row(team_) : step_row();
-        const u32 part = tile_.row / kTileRows * kColumnParts + row / kColumnPartRows;
+        const RowTiles tiles = row_tiles();
+        const u32 part = (tiles.own - tiles.first) * kColumnParts + row / kColumnPartRows;
         store<kTileCols>(param, column_block(), part, col, value);
     }
     // Of this warp.
     JG_DEVICE void store_tensor(const MatrixParam &param, f32 value) const
     {
-        const u32 tile = tile_.row / kTileRows * tiles_across() + tile_.col / kTileCols;
+        const RowTiles tiles = row_tiles();
+        const u32 tile = (tiles.own - tiles.first) * tiles_across() + tile_.col / kTileCols;
         store<1>(param, tensor_block(),
                  tile * kTensorParts + thread() / 32 + team_ * Partition::kTeamWarps, 0,
                  value);
@@ -274,9 +291,18 @@ class ReducingTeam {
     }
 
   private:
-    JG_DEVICE u32 tiles_down() const
+    // A group's rows need not begin at a tile of D's.
+    JG_DEVICE RowTiles row_tiles() const
     {
-        return ceil_div(rows_, kTileRows);
+        if constexpr (Config::kGroups > 0) {
+            const u32 before = tile_.row_tile - tile_.first_row_tile;
+            return {tile_.row_tile, tile_.first_row_tile,
+                    before + ceil_div(rows_ - tile_.row, kTileRows)};
+        } else {
+            const u32 count = ceil_div(rows_, kTileRows);
+            const u32 first = tile_.batch * count;
+            return {first + tile_.row / kTileRows, first, count};
+        }
     }
     JG_DEVICE u32 tiles_across() const
     {
@@ -284,18 +310,33 @@ class ReducingTeam {
     }
     JG_DEVICE ReducedBlock row_block() const
     {
-        return {tile_.batch * tiles_down() + tile_.row / kTileRows,
-                tiles_across() * kRowParts, tiles_across(), tile_.row, rows_};
+        const u32 own = row_tiles().own, parts = tiles_across() * kRowParts;
+        return {own,  static_cast<u64>(own) * parts, 1, parts, tiles_across(), tile_.row,
+                rows_};
     }
     JG_DEVICE ReducedBlock column_block() const
     {
-        return {tile_.batch * tiles_across() + tile_.col / kTileCols,
-                tiles_down() * kColumnParts, tiles_down(), tile_.col, cols_};
+        const RowTiles tiles = row_tiles();
+        const u32 across = tiles_across(), own = tile_.col / kTileCols;
+        return {tile_.batch * across + own,
+                static_cast<u64>(tiles.first * kColumnParts) * across + own,
+                across,
+                tiles.count * kColumnParts,
+                tiles.count,
+                tile_.col,
+                cols_};
     }
     JG_DEVICE ReducedBlock tensor_block() const
     {
-        const u32 tiles = tiles_down() * tiles_across();
-        return {tile_.batch, tiles * kTensorParts, tiles, 0, 1};
+        const RowTiles tiles = row_tiles();
+        const u32 across = tiles_across(), count = tiles.count * across;
+        return {tile_.batch,
+                static_cast<u64>(tiles.first) * across * kTensorParts,
+                1,
+                count * kTensorParts,
+                count,
+                0,
+                1};
     }
 
     JG_DEVICE u32 scratch(u32 warp, u32 i) const
@@ -303,12 +344,13 @@ class ReducingTeam {
         return scratch_ + warp * Staging::kBytes + i * static_cast<u32>(sizeof(f32));
     }
 
-    // Of result `i` of the block; from one part to the next there are kWidth results.
+    // Of result `i` of the block, which has kWidth.
     template <u32 kWidth>
     JG_DEVICE u64 address(const MatrixParam &param, const ReducedBlock &block, u32 part,
                           u32 i) const
     {
-        const u64 index = (static_cast<u64>(block.block) * block.parts + part) * kWidth + i;
+        const u64 index =
+            (block.first_part + static_cast<u64>(part) * block.part_step) * kWidth + i;
         return workspace_ + static_cast<u64>(param.ld) + index * sizeof(f32);
     }
     template <u32 kWidth>
@@ -328,7 +370,7 @@ class ReducingTeam {
         if (thread() == 0) {
             const u64 counter =
                 workspace_ +
-                (static_cast<u64>(param.batch_step) + block.block) * sizeof(u32);
+                (static_cast<u64>(param.batch_step) + block.counter) * sizeof(u32);
             const u32 before = ptx::add_acquire_release(counter, 1);
             const bool last = before + 1 == block.tiles * Partition::kTeams;
             if (last) { // nobody else will look at it in this launch
@@ -351,7 +393,7 @@ class ReducingTeam {
         for (; part < block.parts; part += kStep) {
             const u64 bits = ptx::load_global_bits<4>(at);
             value = Op::fold(value, __uint_as_float(static_cast<u32>(bits)));
-            at += kStep * kWidth * sizeof(f32);
+            at += static_cast<u64>(kStep * kWidth * sizeof(f32)) * block.part_step;
         }
         return value;
     }

@@ -76,6 +76,7 @@ struct ReductionForms {
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
     }
+    static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
 
     struct VectorBase {
         f32 values[8]; // of the row that was computed last
@@ -189,6 +190,15 @@ struct ReducedColumnVector : ReductionForms<Op> {
 // a team have parts of a column; elsewhere a thread has the same columns in all steps.
 template <class Op, class T>
 struct ReducedRowVector : ReductionForms<Op> {
+    static JG_DEVICE void clear_group(const MatrixParam &param, u32 group, u32 columns,
+                                      u32 thread, u32 threads)
+    {
+#pragma unroll 1
+        for (u32 i = thread; i < columns; i += threads) {
+            param.base<T>(group)[i] = Convert<T>::from(Op::nothing());
+        }
+    }
+
     struct Vector : ReductionForms<Op>::VectorBase {
         f32 kept[8] = {Op::nothing(), Op::nothing(), Op::nothing(), Op::nothing(),
                        Op::nothing(), Op::nothing(), Op::nothing(), Op::nothing()};
@@ -242,6 +252,14 @@ struct ReducedRowVector : ReductionForms<Op> {
 // One value.
 template <class Op, class T>
 struct ReducedScalar : ReductionForms<Op> {
+    static JG_DEVICE void clear_group(const MatrixParam &param, u32 group, u32, u32 thread,
+                                      u32)
+    {
+        if (thread == 0) {
+            *param.base<T>(group) = Convert<T>::from(Op::nothing());
+        }
+    }
+
     struct Vector : ReductionForms<Op>::VectorBase {
         f32 kept = Op::nothing();
 

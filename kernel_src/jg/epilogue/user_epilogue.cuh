@@ -42,6 +42,7 @@
 #define JG_OPERAND_REDUCES(index, name, Kind, type)            || jg::Kind<jg::type>::kReduces
 #define JG_OPERAND_LOADS(index, name, Kind, type)             + jg::Kind<jg::type>::kLoads
 #define JG_OPERAND_LOAD_STEP(index, name, Kind, type)        jg::Kind<jg::type>::load_step(params.operand_maps[index], params.operands[index], loader);
+#define JG_OPERAND_CLEAR_GROUP(index, name, Kind, type)      jg::Kind<jg::type>::clear_group(params[index], group, columns, thread, threads);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
@@ -70,6 +71,11 @@
         static JG_DEVICE void load_step(const Params &params, StepLoader &loader)        \
         {                                                                                  \
             JG_OPERANDS(JG_OPERAND_LOAD_STEP)                                            \
+        }                                                                                  \
+        static JG_DEVICE void clear_group(const jg::MatrixParam *params, jg::u32 group,    \
+                                          jg::u32 columns, jg::u32 thread, jg::u32 threads)\
+        {                                                                                  \
+            JG_OPERANDS(JG_OPERAND_CLEAR_GROUP)                                            \
         }                                                                                  \
                                                                                            \
         struct Vector {                                                                    \

@@ -119,6 +119,24 @@ class GroupRows {
     i32 rows_;
 };
 
+// Calls `use` with each group without rows: each of the grid's CTAs with some of them, or
+// where launch control gives clusters up before they run, those of the first one, which
+// does.
+template <class Config, class ShapeT, class Use>
+JG_DEVICE void for_each_empty_group(const ShapeT &shape, Use use)
+{
+    constexpr bool kAllRun = Config::kScheduler != SchedulerKind::kClc;
+    const u32 ctas = kAllRun ? gridDim.x : Config::kClusterM * Config::kClusterN;
+    const GroupRows<Config> rows(shape);
+#pragma unroll 1
+    for (u32 group = blockIdx.x; group < Config::kGroups && blockIdx.x < ctas;
+         group += ctas) {
+        if (rows.of(group).count() == 0) {
+            use(group);
+        }
+    }
+}
+
 template <class Config>
 class RowBlocks {
   public:

@@ -30,6 +30,9 @@ class GroupedTileOrder {
     static constexpr u32 kPieces = kGroups + (clears_rest<Config>() ? Rows::kRests : 0);
     static constexpr u32 kClusterRows = Config::kBlockM * Config::kClusterM;
     static constexpr u32 kClusterColumns = Config::kBlockN * Config::kClusterN;
+    // Tiles of a cluster along the rows.
+    static constexpr u32 kTilesAlong =
+        Config::kTransposed ? Config::kClusterN : Config::kClusterM;
     static_assert(Config::kSplitK == 1, "an entry has all of K");
 
   public:
@@ -91,9 +94,14 @@ class GroupedTileOrder {
         const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
         const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
         const KPart part = range_.part(0, group);
+        const u32 first_row_tile = first_[piece] / across_ * kTilesAlong;
+        const u32 own_row_tile = Config::kTransposed
+                                     ? at.n * Config::kClusterN + cluster_n_
+                                     : at.m * Config::kClusterM + cluster_m_;
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
-                         rows.end, GroupRows<Config>::scale_shift(group, rows)},
+                         rows.end, GroupRows<Config>::scale_shift(group, rows),
+                         first_row_tile + own_row_tile, first_row_tile},
                         part.first,
                         is_rest ? 0 : part.blocks,
                         true};

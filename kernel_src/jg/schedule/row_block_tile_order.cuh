@@ -119,9 +119,14 @@ class RowBlockTileOrder {
         const u32 first_n = Config::kTransposed ? row : at.n * kStepN;
         const KPart part = range_.part(0, listed.group());
         const bool is_rest = clears_rest<Config>() && listed.group() == kGroups;
+        // Tiles along the rows are counted with blocks of none; a group's lie apart, so
+        // that nothing is reduced over them.
+        const u32 row_tile = (row + (Config::kTransposed ? cluster_n_ * Config::kBlockN
+                                                         : cluster_m_ * Config::kBlockM)) /
+                             (Config::kTransposed ? Config::kBlockN : Config::kBlockM);
         return WorkItem{{first_m + cluster_m_ * Config::kBlockM,
                          first_n + cluster_n_ * Config::kBlockN, listed.group(), 0, entry,
-                         rows.end, 0},
+                         rows.end, 0, row_tile},
                         part.first,
                         is_rest ? 0 : part.blocks,
                         true};

@@ -46,6 +46,9 @@ struct KernelContext {
         promotes_block_scales<Config>(); // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
     static constexpr bool kClearsRest = clears_rest<Config>();
+    // Whose results have a part for each group, which may lack rows.
+    static constexpr bool kReducesGroups =
+        Epilogue::kReduces && Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows;
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -300,6 +303,22 @@ struct KernelContext {
             }
         }
         epilogue.drain();
+        clear_empty_groups();
+    }
+
+    // Writes what reductions of groups without rows come to, which have no tile: one of the
+    // teams that write D.
+    JG_DEVICE void clear_empty_groups() const
+    {
+        if constexpr (kReducesGroups) {
+            if (team() == 0) {
+                for_each_empty_group<Config>(shape, [&](u32 group) {
+                    Epilogue::clear_group(params.operands, group, Output::shape(shape).n,
+                                          Partition::team_warp() * 32 + threadIdx.x % 32,
+                                          Partition::kTeamThreads);
+                });
+            }
+        }
     }
 
     // Makes rows of no group 0.

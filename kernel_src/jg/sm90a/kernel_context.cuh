@@ -35,6 +35,9 @@ struct KernelContext {
     static constexpr u32 kSumsBarrier = 10;
     static constexpr bool kScales = promotes_block_scales<Config>();
     static constexpr bool kClearsRest = clears_rest<Config>();
+    // Whose results have a part for each group, which may lack rows.
+    static constexpr bool kReducesGroups =
+        Epilogue::kReduces && Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows;
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
     static constexpr bool kHasLoadRing = SmemT::kHasLoadRing;
     using OneCta = ClusterShape<1, 1>;
@@ -190,8 +193,23 @@ struct KernelContext {
             write_item(epilogue, sums, tiles, item);
         }
         epilogue.drain();
+        clear_empty_groups();
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::leave(smem.sums, cluster.part, roles.math_warp());
+        }
+    }
+
+    // Writes what reductions of groups without rows come to, which have no tile: one of the
+    // math warpgroups that write D.
+    JG_DEVICE void clear_empty_groups() const
+    {
+        if constexpr (kReducesGroups) {
+            if (roles.consumer() == 0) {
+                for_each_empty_group<Config>(shape, [&](u32 group) {
+                    Epilogue::clear_group(params.operands, group, Output::shape(shape).n,
+                                          threadIdx.x % 128, 128);
+                });
+            }
         }
     }
 

@@ -57,6 +57,7 @@ class PingpongRoles {
             }
         }
         epilogue.drain();
+        kernel_.clear_empty_groups();
     }
 
   private:

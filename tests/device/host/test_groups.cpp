@@ -12,6 +12,12 @@ using jg::RowRange;
 
 constexpr u32 kTile = 16;
 
+// Does each group have matrices of its own rows?
+constexpr bool is_apart(GroupBy by)
+{
+    return by == GroupBy::kCounts || by == GroupBy::kPointers;
+}
+
 struct GroupSize {
     u32 m, n, k, batch;
     u64 group_sizes;
@@ -23,7 +29,7 @@ struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, fa
     static constexpr u32 kGroups = kCount;
     static constexpr GroupBy kGroupBy = kBy;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears;
-    static constexpr u32 kRests = !kClears ? 0 : kBy == GroupBy::kCounts ? kCount : 1;
+    static constexpr u32 kRests = !kClears ? 0 : is_apart(kBy) ? kCount : 1;
     static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none
 };
 
@@ -34,7 +40,7 @@ RowRange rows_by_rule(GroupBy by, const std::vector<i32> &numbers, u32 group, i3
         return static_cast<u32>(std::min(std::max(numbers[i], 0), rows));
     };
     const u32 end = clipped(group);
-    const u32 begin = by != GroupBy::kCounts && group > 0 ? clipped(group - 1) : 0;
+    const u32 begin = !is_apart(by) && group > 0 ? clipped(group - 1) : 0;
     return RowRange{std::min(begin, end), end};
 }
 
@@ -93,8 +99,8 @@ class Check {
         if (piece < Config::kGroups) {
             return rows_by_rule(Config::kGroupBy, numbers_, piece, rows);
         }
-        const u32 group = Config::kGroupBy == GroupBy::kCounts ? piece - Config::kGroups
-                                                               : Config::kGroups - 1;
+        const u32 group =
+            is_apart(Config::kGroupBy) ? piece - Config::kGroups : Config::kGroups - 1;
         return {rows_by_rule(Config::kGroupBy, numbers_, group, rows).end, rows_};
     }
     GroupSize size() const
@@ -114,12 +120,26 @@ class Check {
                "piece %u ends at %u, a tile of it begins at %u", piece, item.group_end,
                row);
         ++found_[{piece, row, col}];
+        note_row_tile(item, piece, row - range.begin);
+    }
+
+    // Tiles along the rows have numbers: no two have one, and a piece's follow each other.
+    void note_row_tile(const WorkItem &item, u32 piece, u32 row)
+    {
+        const u32 most = storage_.first[Config::kPieces] /
+                         jg::ceil_div(across_, kTile * kAcross) * kAlong;
+        const auto known = row_tiles_.emplace(item.row_tile, std::make_pair(piece, row));
+        EXPECT(item.row_tile < most && item.row_tile - item.first_row_tile == row / kTile &&
+                   known.first->second == std::make_pair(piece, row),
+               "piece %u, row %u of it: number %u, from %u on, of %u", piece, row,
+               item.row_tile, item.first_row_tile, most);
     }
 
     const std::vector<i32> &numbers_;
     u32 rows_, across_;
     typename Scheduler::Storage storage_;
     std::map<std::tuple<u32, u32, u32>, u32> found_;
+    std::map<u32, std::pair<u32, u32>> row_tiles_;
 };
 
 template <u32 kGroups, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols>
@@ -158,6 +178,7 @@ TEST(groups, every_tile_of_every_group_is_worked_on_once)
                 check_shapes<3, GroupBy::kOffsets>({a, a + b, a + b + c},
                                                    static_cast<u32>(a + b + c));
                 check_shapes<3, GroupBy::kCounts>({a, b, c}, 40);
+                check_shapes<3, GroupBy::kPointers>({c, a, b}, 40);
             }
         }
     }
