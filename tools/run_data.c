@@ -248,128 +248,8 @@ static int create_input(jit_gemm_context *context, const struct run_inputs *inpu
                : code;
 }
 
-/* The scales of a matrix, `count` of them if it is a vector. */
-struct scale_row {
-    const char *name;
-    const jit_gemm_scale *scale;
-    int64_t count, k, batch;
-    bool is_b;
-    struct run_matrix *target;
-};
-
-/* Are they of a byte, of which none lie further apart than packed? */
-static bool is_of_bytes(const jit_gemm_scale *scale)
-{
-    return scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3;
-}
-
-/* Rows of scales of so many rows of a matrix. */
-static int64_t scale_rows(const jit_gemm_scale *scale, int64_t count)
-{
-    return (count + scale->block_mn - 1) / scale->block_mn;
-}
-
-/* Scales of blocks, those of f32 in rows that lie further apart than packed; between them
- * is poison. */
-static struct element_view view_blocks(const struct run_inputs *inputs,
-                                       const struct scale_row *row, int64_t batch)
-{
-    const jit_gemm_scale *scale = row->scale;
-    if (is_of_bytes(scale)) {
-        const int64_t count =
-            row->is_b ? row->count : run_groups_scale_rows(&inputs->groups, row->count);
-        return quantise_scale_view(scale, batch, scale_rows(scale, count), row->k);
-    }
-    const int64_t rows = scale_rows(scale, row->count);
-    const int64_t blocks = (row->k + scale->block_k - 1) / scale->block_k;
-    const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
-    struct element_view view = {.dtype = scale->dtype ? scale->dtype : JIT_GEMM_DTYPE_F32,
-                                .batch = batch,
-                                .rows = by_columns ? blocks : rows,
-                                .columns = by_columns ? rows : blocks};
-
-    view.ld = view.columns + 3;
-    view.batch_stride = view.rows * view.ld + 1;
-    return view;
-}
-
-/* Element of a batch that is scale (row, block), where there are so many rows of them. */
-static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
-                           int64_t rows, int64_t row, int64_t block, int64_t count_of_k)
-{
-    if (is_of_bytes(scale)) {
-        return quantise_scale_index(scale, rows, count_of_k, row, block);
-    }
-    return scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN ? block * view->ld + row
-                                                         : row * view->ld + block;
-}
-
-double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k,
-                       int64_t count_of_k)
-{
-    const struct element_view *view = &scales->view;
-
-    if (scale->kind != JIT_GEMM_SCALE_BLOCK) {
-        return 1;
-    }
-    const int64_t own_row = mn / scale->block_mn;
-    const int64_t row = scales->groups != NULL
-                            ? run_groups_scale_row(scales->groups, batch, own_row)
-                            : own_row;
-    const int64_t at =
-        index_block(scale, view, scales->scale_rows, row, k / scale->block_k, count_of_k);
-    return element_load(
-        view->dtype, data,
-        (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
-}
-
-/* A scale about 1, of ue8m0 a power of two. */
-static double scale_of(jit_gemm_dtype dtype, float random)
-{
-    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(4 * random))
-                                         : 0.125 + 2.0 * fabs((double)random);
-}
-
-/* For the blocks that there are; all else stays NaN. */
-static int create_pieces(jit_gemm_context *context, const struct run_inputs *inputs,
-                         const struct scale_row *row, const struct element_view *view,
-                         uint64_t seed)
-{
-    const struct run_groups *groups = row->is_b ? NULL : &inputs->groups;
-    const int64_t rows = scale_rows(row->scale, row->count);
-    const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
-    struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
-    float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
-    void *data = cli_alloc(element_view_bytes(view));
-
-    element_fill_poison(view, data);
-    for (int64_t i = 0; i < view->batch * rows; i++) {
-        const int64_t batch = i / rows, r = i % rows;
-        const int64_t group = groups != NULL ? run_groups_of_row(groups, batch, r) : batch;
-        const int64_t at_row =
-            groups != NULL && group >= 0 ? run_groups_scale_row(groups, group, r) : r;
-        if (group < 0) {
-            continue; /* a row of no group has no scales */
-        }
-        element_fill_random(&random, values, seed + (uint64_t)i);
-        for (int64_t block = 0; block < blocks; block++) {
-            const int64_t at = batch * view->batch_stride +
-                               index_block(row->scale, view, rows, at_row, block, row->k);
-            element_store(view->dtype, data, (size_t)at,
-                          scale_of(view->dtype, values[block]));
-        }
-    }
-    const int code = run_matrix_create(context, view, data, COPY_ALIGNMENT, row->target);
-    row->target->groups = groups;
-    row->target->scale_rows = rows;
-    free(values);
-    free(data);
-    return code;
-}
-
 static int create_scale(jit_gemm_context *context, const struct run_inputs *inputs,
-                        const struct scale_row *row, uint64_t seed, uint64_t promised)
+                        const struct run_scale_row *row, uint64_t seed, uint64_t promised)
 {
     const int64_t batch = row->batch;
     struct element_view view = {JIT_GEMM_DTYPE_F32, batch, 1, 1, 1, 1};
@@ -378,12 +258,7 @@ static int create_scale(jit_gemm_context *context, const struct run_inputs *inpu
         return CLI_OK;
     }
     if (kind == JIT_GEMM_SCALE_BLOCK) {
-        view = view_blocks(inputs, row, batch);
-        promised = 0;
-        if (is_of_bytes(row->scale)) {
-            view.batch_stride = (view.batch_stride + 15) / 16 * 16;
-            return create_pieces(context, inputs, row, &view, seed);
-        }
+        return run_block_scales_create(context, &inputs->groups, row, seed);
     }
     if (kind == JIT_GEMM_SCALE_VECTOR) {
         const int code = make_view(row->name, JIT_GEMM_DTYPE_F32, batch, 1, row->count, 0,
@@ -396,6 +271,12 @@ static int create_scale(jit_gemm_context *context, const struct run_inputs *inpu
                                  : kind == JIT_GEMM_SCALE_VECTOR ? OF_ROWS_BY_COLUMNS
                                                                  : OF_NO_ROWS;
     return create_random(context, inputs, &view, of_rows, seed, promised, row->target);
+}
+
+/* Do scales lie one after the other along K, those of all groups? */
+static bool has_blocks_along_k(const jit_gemm_problem *p, const jit_gemm_matrix *matrix)
+{
+    return run_groups_divide_k(p->group_by) && matrix->scale.kind == JIT_GEMM_SCALE_BLOCK;
 }
 
 static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
@@ -411,12 +292,14 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
         {"C", &p->c, inputs->m, inputs->n, strides->ldc, row_batch(inputs), false, false,
          &inputs->c},
     };
-    const struct scale_row scales[] = {
+    const struct run_scale_row scales[] = {
         {"a_scale", &p->a.scale, inputs->m, inputs->k,
-         p->a.scale.kind == JIT_GEMM_SCALE_TENSOR ? inputs->batch : row_batch(inputs),
+         has_blocks_along_k(p, &p->a)               ? 1
+         : p->a.scale.kind == JIT_GEMM_SCALE_TENSOR ? inputs->batch
+                                                    : row_batch(inputs),
          false, &inputs->a_scale},
-        {"b_scale", &p->b.scale, inputs->n, inputs->k, inputs->batch, true,
-         &inputs->b_scale},
+        {"b_scale", &p->b.scale, inputs->n, inputs->k,
+         has_blocks_along_k(p, &p->b) ? 1 : inputs->batch, true, &inputs->b_scale},
     };
     int code = CLI_OK;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == CLI_OK; i++) {

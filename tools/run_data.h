@@ -10,6 +10,7 @@
 #include "run_index.h"
 #include "run_matrix.h"
 #include "run_pointers.h"
+#include "run_scales.h"
 
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
@@ -93,12 +94,6 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
                             const struct run_results *results,
                             jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS]);
 
-/* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
- * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
- * the scale is none of blocks. */
-double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k,
-                       int64_t count_of_k);
 /* CLI_OK if the guards of all matrices are untouched. */
 int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                      const struct run_results *results);

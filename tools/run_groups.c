@@ -431,3 +431,19 @@ int64_t *run_groups_map_scales(const struct run_groups *groups,
     }
     return rows;
 }
+
+int64_t run_groups_scale_blocks(const struct run_groups *groups, int64_t k, int64_t block)
+{
+    return run_groups_divide_k(groups->by) ? k / block + groups->count
+                                           : (k + block - 1) / block;
+}
+
+int64_t run_groups_scale_block(const struct run_groups *groups, int64_t group, int64_t at,
+                               int64_t block)
+{
+    if (!run_groups_divide_k(groups->by)) {
+        return at / block;
+    }
+    const int64_t begin = range_of(groups, group).begin;
+    return begin / block + group + (at > begin ? (at - begin) / block : 0);
+}

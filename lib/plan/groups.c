@@ -152,10 +152,12 @@ static jit_gemm_status check_along_k(const char *layout_field, const char *scale
                        "would begin inside of %u bytes",
                        jg_alignment_of(matrix));
     }
-    if (matrix->scale.kind == JIT_GEMM_SCALE_BLOCK) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, scale_field, "give none, tensor or vector",
-                       "there is no kernel for scale %s with groups along K: its blocks "
-                       "would have elements of several",
+    if (matrix->scale.kind == JIT_GEMM_SCALE_BLOCK &&
+        jg_scale_is_multiplied(&matrix->scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, scale_field,
+                       "give scales of f32, 1x128 or 128x128, or none, tensor or vector",
+                       "there is no kernel for scale %s with groups along K: its pieces "
+                       "would have scales of several",
                        jg_scale_name(&matrix->scale));
     }
     return JIT_GEMM_OK;
@@ -268,6 +270,13 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
     return group_by == JIT_GEMM_GROUP_BY_OFFSETS
                ? (m / JG_SCALE_PIECE_ROWS + groups) * JG_SCALE_PIECE_ROWS
                : m;
+}
+
+int64_t jg_groups_scale_blocks(jit_gemm_group_by group_by, int64_t k, int64_t groups,
+                               uint32_t block_k)
+{
+    return group_by == JIT_GEMM_GROUP_BY_K_OFFSETS ? k / block_k + groups
+                                                   : jg_ceil_div(k, block_k);
 }
 
 int64_t jg_groups_row_blocks(const struct jg_problem *problem)

@@ -57,6 +57,11 @@ bool jg_groups_complete(struct jg_trial *trial);
  * offsets each begins at 128 rows of its own, begin / 128 plus its number. */
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups);
 
+/* Scales of blocks along `k` elements: of groups along K each begins at a block of its own,
+ * begin / block_k plus its number. */
+int64_t jg_groups_scale_blocks(jit_gemm_group_by group_by, int64_t k, int64_t groups,
+                               uint32_t block_k);
+
 /* Bytes of shared memory in which a CTA counts the tiles of the groups, or lists blocks of
  * rows (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);

@@ -9,6 +9,7 @@
 #include "plan/groups.h"
 #include "plan/scale.h"
 #include "runtime/array.h"
+#include "runtime/group_sizes.h"
 #include "runtime/row_index.h"
 #include "runtime/workspace.h"
 
@@ -420,9 +421,11 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                             const jit_gemm_scale *scale)
 {
     const int64_t rows = jg_ceil_div(launch->sizes[row->inner], scale->block_mn);
-    const int64_t blocks = jg_ceil_div(launch->sizes[SIZE_K], scale->block_k);
+    const jit_gemm_group_by group_by = launch->kernel->problem.group_by;
+    const int64_t blocks = jg_groups_scale_blocks(group_by, launch->sizes[SIZE_K],
+                                                  launch->params->batch, scale->block_k);
     const struct jg_scale_extent packed =
-        jg_scale_extent(scale, launch->sizes[row->inner], launch->sizes[SIZE_K]);
+        jg_scale_extent(scale, launch->sizes[row->inner], blocks * scale->block_k);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     const struct jg_array array = {.field = row->field,
                                    .description = row->description,
@@ -435,7 +438,8 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                    .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
-                                   .is_stacked = is_stacked(launch, row->inner),
+                                   .is_stacked = is_stacked(launch, row->inner) ||
+                                                 group_by == JIT_GEMM_GROUP_BY_K_OFFSETS,
                                    .has_ld = true};
     jit_gemm_arg given = *given_at(launch, row);
     if (given.ld == 0) {
@@ -712,52 +716,6 @@ static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
     }
 }
 
-/* A kernel lists blocks of rows in shared memory, for which it has so much room. */
-static jit_gemm_status check_row_blocks(const struct jg_kernel *kernel, uint32_t m)
-{
-    const int64_t most = jg_groups_row_blocks(&kernel->problem) * JG_GROUP_BLOCK_ROWS;
-    if (kernel->problem.group_by != JIT_GEMM_GROUP_BY_ROWS ||
-        kernel->choice.config.kernel != JG_KERNEL_GEMM || m <= most) {
-        return JIT_GEMM_OK;
-    }
-    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.m",
-                   "create the kernel with a greater `m` in the problem, or split the rows",
-                   "group_by=rows of this kernel takes up to %lld rows, %u are given",
-                   (long long)most, m);
-}
-
-static jit_gemm_status resolve_groups(const struct jg_kernel *kernel,
-                                      const jit_gemm_args *args, uint32_t m,
-                                      uint64_t *ret_sizes)
-{
-    static const char field[] = "args.group_sizes";
-    const jit_gemm_group_by group_by = kernel->problem.group_by;
-    *ret_sizes = args->group_sizes;
-    if (group_by == JIT_GEMM_GROUP_NONE && args->group_sizes != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
-                       "leave it zero, or say in problem.group_by what the numbers mean",
-                       "an address is given, but this problem has no groups");
-    }
-    if (group_by == JIT_GEMM_GROUP_BY_ROWS && args->group_sizes == 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
-                       "give the device address of an int32_t per row",
-                       "the address of the groups of the %u rows is NULL", m);
-    }
-    if (group_by != JIT_GEMM_GROUP_NONE && group_by != JIT_GEMM_GROUP_BY_POINTERS &&
-        args->group_sizes == 0) {
-        return jg_fail(
-            JIT_GEMM_ERR_ARGUMENT, field, "give the device address of an int32_t per group",
-            "the address of the %u %s of the groups is NULL",
-            (unsigned int)kernel->problem.batch.size, jg_group_by_name(group_by));
-    }
-    if (args->group_sizes % sizeof(int32_t) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of an int32_t",
-                       "the address 0x%llx is misaligned: no multiple of 4",
-                       (unsigned long long)args->group_sizes);
-    }
-    return check_row_blocks(kernel, m);
-}
-
 jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT],
@@ -768,7 +726,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     if (jg_params_are_empty(ret_params)) {
         return JIT_GEMM_OK;
     }
-    JG_TRY(resolve_groups(kernel, args, ret_params->m, &ret_params->group_sizes));
+    JG_TRY(jg_group_sizes_resolve(kernel, args, ret_params));
     JG_TRY(jg_workspace_resolve(kernel, args, ret_params));
     JG_TRY(resolve_factor(args->alpha_device, args->alpha, "args.alpha_device",
                           &ret_params->alpha));

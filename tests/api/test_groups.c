@@ -350,6 +350,46 @@ Test(groups, reductions_have_a_workspace_for_all_groups)
     api_fixture_close(&fixture);
 }
 
+/* Of 1000 elements of K in 4 groups each has blocks of its own: 7 + 4 of them. */
+Test(groups, scales_along_k_have_a_block_more_for_each_group)
+{
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem pieces = api_problem(
+        "m=512 n=256 k=1024 a=mxfp8 d=bf16 groups=4 group_by=k_offsets layout=tn");
+    jit_gemm *gemm =
+        create(&fixture, "m=512 n=256 k=1000 a=e4m3 d=bf16 groups=4 group_by=k_offsets "
+                         "layout=tn a_scale=1x128 b_scale=128x128 "
+                         "b_scale_layout=column config=swap_ab=0");
+    jit_gemm_args args = right_args();
+    args.a_scale.pointer = UINT64_C(5) << 32;
+    args.b_scale.pointer = UINT64_C(6) << 32;
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    cr_expect_eq(params->a_scale.ld, 7 + 4);
+    cr_expect_eq(params->b_scale.ld, 4);
+    cr_expect_eq(params->a_scale.batch_stride, 0);
+    cr_expect_eq(params->b_scale.batch_stride, 0);
+    args.a_scale.ld = 10;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.a_scale.ld: the leading dimension 10 of the scales is "
+                            "less than its row of 11"),
+              "%s", jit_gemm_last_error());
+    args.a_scale.ld = 0;
+    args.b_scale.batch_stride = 44;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.b_scale.batch_stride: the scales have all groups"), "%s",
+              jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_check(fixture.context, &pieces), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("problem.a.scale.kind: there is no kernel for scale mx with "
+                            "groups along K"),
+              "%s", jit_gemm_last_error());
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(groups, pointers_with_scales_of_the_tensor_core_are_refused)
 {
     struct api_fixture fixture;

@@ -73,6 +73,8 @@ DEPTH_KERNELS = {
                                "--config", "mma=256x128 cta_group=2 cluster=2x2"],
     "along K, by threads": ["m=64", "n=72", "a=bf16", "d=f32", "layout=nt", "input_align=2", *DEPTHS,
                             "--arch", "sm_90a"],
+    "along K, scales of blocks": ["m=136", "n=136", "a=e4m3", "d=f32", "layout=tn", "a_scale=1x128",
+                                  "b_scale=128x128", *DEPTHS, "--arch", "sm_100a"],
 }
 
 POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
@@ -239,6 +241,9 @@ DEPTH_FAULTS = [
     ("eight rows for one", "at += is_whole ? kRows : 1;", "at += kRows;"),
     ("maps of A for B", "tail_maps_ + kTailBoxes", "tail_maps_"),
     ("the other box", "is_whole ? &maps[0] : &maps[1]", "is_whole ? &maps[1] : &maps[0]"),
+    ("scales of blocks of two groups", "(begin / kBlockK + group) * kBlockK", "begin / kBlockK * kBlockK"),
+    ("scales of the next block", "(begin / kBlockK + group) * kBlockK", "(begin / kBlockK + group + 1) * kBlockK"),
+    ("scales of what no group has", "end_ = kAlongK ? item.k_end : k_", "end_ = k_"),
     ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
 ]
 

@@ -74,16 +74,17 @@ def draw_sizes(draw, count):
 def draw_depths(draw, arch):
     """Words of a problem with groups along K, lists of sizes, form."""
     step, a, outputs = draw.choice(
-        [(64, "bf16", ["bf16", "f32"]), (64, "f16", ["f16"])] +
-        [(32, "tf32", ["f32"]), (128, "e4m3", ["bf16"]), (128, "s8", ["s32"])] *
+        [(64, "bf16", ["bf16", "f32"]), (64, "f16", ["f16"]), (128, "e4m3", ["bf16"])] +
+        [(32, "tf32", ["f32"]), (128, "s8", ["s32"])] *
         (arch == "sm_100a"))
     groups = draw.choice([1, 2, 3, 5, 9, 33])
     some = [0, 0, 1, 7, 8, 9, step - 1, step, step + 1, 3 * step - 16, 4 * step + 3]
     lists = [[draw.choice(some) for _ in range(groups)] for _ in range(LISTS)]
     k = max(1, *map(sum, lists)) + draw.choice([0, 0, 1, 77])
     align = draw.random()
-    layout = (draw.choice(["nt", "nn", "tt", "tn"]) + f" input_align={1 if step == 128 else 2}"
-              if align < 0.2 and a != "tf32" else "tn")
+    by_threads = align < 0.2 and a != "tf32" or a == "e4m3" and arch == "sm_90a"
+    layout = (draw.choice(["nt", "nn", "tt", "tn"] if a != "e4m3" or arch != "sm_90a" else ["nt"]) +
+              f" input_align={1 if step == 128 else 2}" if by_threads else "tn")
     m, n = draw.choice([16, 64, 200, 264, 384]), draw.choice([64, 128, 136, 264])
     m = fewer(m, n * groups)
     n = fewer(n, m * groups)
@@ -94,6 +95,9 @@ def draw_depths(draw, arch):
     if draw.random() < 0.4:
         words.append("c=f32")
         words.append("d_layout=" + draw.choice(["row", "column"]))
+    if a == "e4m3" and draw.random() < 0.6:
+        words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=1x128 b_scale=1x128",
+                              "a_scale=128x128 a_scale_layout=column", "b_scale=1x128"]).split()
     return words, lists, "k_offsets"
 
 

@@ -35,6 +35,15 @@ struct BlockScale {
     }
 };
 
+// With groups along K, which begin anywhere, each group's scales begin at a block of their
+// own: an element of K that lies where the first of group `group` would without groups,
+// which begins at element `begin`.
+JG_DEVICE u32 scales_of_group(u32 begin, u32 group)
+{
+    constexpr u32 kBlockK = 128;
+    return (begin / kBlockK + group) * kBlockK;
+}
+
 // What the layout 128x4 is made of: the scales of 128 rows and of 4 blocks along K.
 struct ScalePiece {
     static constexpr u32 kRows = 128;

@@ -66,11 +66,16 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
     for (u32 k = k_range.begin; k < k_range.end; ++k) {
         double product = input_value(a, a_step, k) * input_value(b, b_step, k);
         if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
+            const u32 own_k =
+                Config::kGroupBy == GroupBy::kKOffsets
+                    ? scales_of_group(k_range.begin, batch) + k - k_range.begin
+                    : k;
             product *=
                 block_scale<typename Config::ABlockScale>(
-                    params.a_scale, row + (is_block_scaled<Config>() ? scale_shift : 0), k,
-                    batch) *
-                block_scale<typename Config::BBlockScale>(params.b_scale, col, k, batch);
+                    params.a_scale, row + (is_block_scaled<Config>() ? scale_shift : 0),
+                    own_k, batch) *
+                block_scale<typename Config::BBlockScale>(params.b_scale, col, own_k,
+                                                          batch);
         }
         sum += product;
     }

@@ -205,9 +205,12 @@ class ScaleFiller {
     // Before an item's first block.
     JG_DEVICE void begin(const WorkItem &item)
     {
+        constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
+        const u32 k = kAlongK ? scales_of_group(item.k_first, item.batch) : item.k_first;
         at_ = item.k_first;
-        a_.begin(a_param_, m_, item.row, item.k_first, item.batch);
-        b_.begin(b_param_, n_, item.col, item.k_first, item.batch);
+        end_ = kAlongK ? item.k_end : k_;
+        a_.begin(a_param_, m_, item.row, k, item.batch);
+        b_.begin(b_param_, n_, item.col, k, item.batch);
     }
 
     // Blocks until a slot is empty, and copies those of the item's next block to it.
@@ -216,8 +219,8 @@ class ScaleFiller {
     {
         const ProducerStage stage = ring_.acquire_empty();
         Slot &slot = slots_.slot[stage.index];
-        a_.copy(slot.a(), at_ < k_);
-        b_.copy(slot.b(), at_ < k_);
+        a_.copy(slot.a(), at_ < end_);
+        b_.copy(slot.b(), at_ < end_);
         at_ += Config::kBlockK;
         ptx::copy_async_arrive(stage.full);
     }
@@ -226,7 +229,7 @@ class ScaleFiller {
     const MatrixParam &a_param_;
     const MatrixParam &b_param_;
     u32 m_, n_, k_;
-    u32 at_ = 0; // element of K
+    u32 at_ = 0, end_ = 0; // elements of K
     Column<typename Slot::A, InputA<Config>, Slot::kARun, Slot::kACount> a_;
     Column<typename Slot::B, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
     typename Ring::Producer ring_;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Scales of blocks of A and B: random ones for the blocks that there are, poison between.
+ */
+#ifndef RUN_SCALES_H
+#define RUN_SCALES_H
+
+#include <stdbool.h>
+
+#include "run_matrix.h"
+
+/* The scales of a matrix, `count` of them if it is a vector. */
+struct run_scale_row {
+    const char *name;
+    const jit_gemm_scale *scale;
+    int64_t count, k, batch;
+    bool is_b;
+    struct run_matrix *target;
+};
+
+/* Makes `row->target`, of blocks. It keeps `groups`. CLI_OK, or the error was printed. */
+int run_block_scales_create(jit_gemm_context *context, const struct run_groups *groups,
+                            const struct run_scale_row *row, uint64_t seed);
+
+/* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
+ * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
+ * the scale is none of blocks. */
+double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
+                       const void *data, int64_t batch, int64_t mn, int64_t k,
+                       int64_t count_of_k);
+
+#endif
