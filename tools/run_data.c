@@ -309,7 +309,7 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
         code = create_scale(context, inputs, &scales[i], seed + A_SCALE_SEED + i,
                             p->d.alignment);
     }
-    if (code == CLI_OK && inputs->groups.count > 0 && !inputs->groups.has_all) {
+    if (code == CLI_OK && inputs->groups.count > 0) {
         const int64_t count = inputs->groups.number_count;
         const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
         code = run_matrix_create(context, &view, inputs->groups.numbers, 0,
@@ -625,7 +625,8 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .n = inputs->n,
         .k = inputs->k,
         .batch = inputs->batch,
-        .group_sizes = inputs->group_sizes.address,
+        /* Pointers without sizes mean all rows; the reference has counts in their place. */
+        .group_sizes = has_own && inputs->groups.has_all ? 0 : inputs->group_sizes.address,
         .d_rows = has_index ? argument_of(&inputs->d_rows, false) : (jit_gemm_arg){0},
         .d_row_count = has_index ? inputs->index.own_rows : 0,
         .a_rows = reads_index ? argument_of(&inputs->a_rows, false) : (jit_gemm_arg){0},

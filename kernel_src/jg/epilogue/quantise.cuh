@@ -287,8 +287,9 @@ class SharedBlocks {
 
     // Scales and stores all that was kept of a step, whose first vector of this lane is
     // `first`.
-    template <class Params, class ShapeT, class CoordT>
-    JG_DEVICE void finish(const Params &params, const ShapeT &shape, const CoordT &first)
+    template <class ShapeT, class CoordT>
+    JG_DEVICE void finish(const MatrixParam &scales, const MatrixParam &d,
+                          const ShapeT &shape, const CoordT &first)
     {
         meet(); // all parts of this warp's block are there
 #pragma unroll 1
@@ -299,7 +300,7 @@ class SharedBlocks {
             coord.row += kPassRows * pass;
             coord.count = coord.row < shape.m ? first.count : 0;
             if (warp_of_block() == 0 && lane() % kAcross == 0 && coord.count > 0) {
-                Scale::store(params.d_scale, shape, coord.row, coord.col, coord.batch,
+                Scale::store(scales, shape, coord.row, coord.col, coord.batch,
                              scale.stored);
             }
             f32 values[8];
@@ -308,8 +309,7 @@ class SharedBlocks {
             Packed8<D> packed;
             packed.assign(values);
             packed.template store<CoordT>(
-                params.d.template element<D>(coord.row, coord.col, coord.batch),
-                coord.count);
+                d.template element<D>(coord.row, coord.col, coord.batch), coord.count);
         }
         meet(); // they are read
     }
