@@ -164,7 +164,7 @@ Test(compile_limit, a_compile_that_is_cancelled_is_ended)
     atomic_uint requests;
     cr_assert_eq(epilogue_make(&request, &epilogue), JIT_GEMM_OK);
     atomic_init(&requests, 1);
-    struct jg_snippet_check check = {.arch = "sm_90a", .stop = {&requests, 0}};
+    struct jg_snippet_check check = {.arch = "sm_90a", .stop = {.requests = &requests}};
 
     cr_expect_eq(jg_snippet_compile(own.compiler, epilogue, &check),
                  JIT_GEMM_ERR_CANCELLED);
