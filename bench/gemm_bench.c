@@ -174,7 +174,7 @@ static int warm_up(struct match *match)
 /* A contender's launches of half a round; its sample is the mean of both halves. */
 static int time_half(struct match *match, struct contender *contender, size_t round)
 {
-    struct launch_times times;
+    struct launch_times times = {0};
     if (is_stopped(match)) {
         return bench_fail(match->error, "stopped");
     }

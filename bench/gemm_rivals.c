@@ -148,7 +148,7 @@ int gemm_match_choose_algorithm(struct match *match, struct contender *contender
             return -1;
         }
         for (size_t pass = 0; pass < QUICK_PASSES; pass++) {
-            struct launch_times times;
+            struct launch_times times = {0};
             if (gemm_match_time(match, contender, launches, &times) != 0) {
                 return -1;
             }

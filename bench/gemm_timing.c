@@ -92,7 +92,7 @@ static int time_launches(struct match *match, const struct contender *contender,
 {
     jit_gemm_timer *timer = match->bench->timer;
     CUstream stream = match->bench->stream;
-    struct launch_times times;
+    struct launch_times times = {0};
     double elapsed_us = 0.0;
     if (gemm_match_launch_many(match, contender, LEAD_IN_LAUNCHES) != 0) {
         return -1;
@@ -161,7 +161,7 @@ int gemm_match_capture(struct match *match, struct contender *contender)
 int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
                    int *ret_launches)
 {
-    struct launch_times times;
+    struct launch_times times = {0};
     if (gemm_match_time(match, contender, 3, &times) != 0) {
         return -1;
     }
@@ -241,7 +241,7 @@ static int read_result(struct match *match, const struct contender *contender,
     if (!gemm_sets_hide_poison(match->sets)) {
         return read_over_poison(match, contender, false, values);
     }
-    float *again = malloc(results.total * sizeof(*again));
+    float *again = calloc(results.total, sizeof(*again));
     const int status = again != NULL
                            ? read_twice(match, contender, values, again, results.sizes[0])
                            : bench_fail(match->error, "out of memory");
@@ -254,11 +254,14 @@ int gemm_match_compare(struct match *match)
 {
     struct gemm_results results;
     gemm_sets_list_results(match->sets, &results);
-    float *reference = malloc(results.total * sizeof(*reference));
-    float *values = malloc(results.total * sizeof(*values));
-    int status = reference == NULL || values == NULL
-                     ? bench_fail(match->error, "out of memory")
-                     : read_result(match, &match->contenders[0], reference);
+    float *reference = calloc(results.total, sizeof(*reference));
+    float *values = calloc(results.total, sizeof(*values));
+    if (reference == NULL || values == NULL) {
+        free(reference);
+        free(values);
+        return bench_fail(match->error, "out of memory");
+    }
+    int status = read_result(match, &match->contenders[0], reference);
     for (size_t i = 1; i < match->contender_count && status == 0; i++) {
         const struct contender *contender = &match->contenders[i];
         status = read_result(match, contender, values);

@@ -10,7 +10,8 @@ static int add_problem(const struct cli_problem *model, char **words, int count,
                        struct problem_list *list)
 {
     char error[GEMM_BENCH_ERROR_SIZE] = "";
-    struct cli_problem **grown = realloc(list->items, (list->count + 1) * sizeof(*grown));
+    struct cli_problem **grown =
+        realloc(list->items, (list->count + 1) * sizeof(struct cli_problem *));
 
     if (grown == NULL) {
         return cli_error("no memory");

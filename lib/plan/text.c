@@ -185,7 +185,8 @@ struct jg_nearest jg_nearest_begin(const char *word, size_t size)
 void jg_nearest_try(struct jg_nearest *nearest, const char *name, size_t size)
 {
     const size_t edits = jg_count_edits(nearest->word, nearest->size, name, size);
-    if (edits > 0 && edits < nearest->edits && edits < nearest->size) {
+    const bool is_same = size == nearest->size && memcmp(name, nearest->word, size) == 0;
+    if (!is_same && edits < nearest->edits && edits < nearest->size) {
         nearest->best = name;
         nearest->best_size = size;
         nearest->edits = edits;
