@@ -109,6 +109,7 @@ class GroupBy(enum.IntEnum):
     BY_COUNTS = 2
     BY_ROWS = 3
     BY_K_OFFSETS = 4
+    BY_POINTERS = 5
 
 
 class Pair(enum.IntEnum):

@@ -168,6 +168,10 @@ class Args(ctypes.Structure):
         ("d_row_count", c_int64),
         ("a_rows", Arg),
         ("a_row_count", c_int64),
+        ("a_lds", c_uint64),
+        ("b_lds", c_uint64),
+        ("c_lds", c_uint64),
+        ("d_lds", c_uint64),
     ]
 
 
