@@ -9,17 +9,30 @@
 enum {
     LOAD_ELEMENT_BITS = 16, /* of a matrix whose part of a step is one stage */
     VECTOR_ELEMENTS = 8,
-    WARP_LANES = 32
+    WARP_LANES = 32,
+    STEP = 64,         /* columns of D in a step of the epilogue, JG_GATED_STEP if gated */
+    PANEL_COLUMNS = 32 /* of f32 in an output stage */
 };
 
 /* ----------------------------------------------------------------------- the epilogue */
 
-/* Are all operands scalars and vectors that are read? */
-static bool reads_vectors_only(const struct jg_epilogue *epilogue)
+/* A matrix whose boxes are read as a warp holds accumulators. */
+static bool is_box_matrix(const struct jg_operand *operand)
+{
+    return operand->kind == JIT_GEMM_OPERAND_MATRIX &&
+           operand->role == JIT_GEMM_OPERAND_INPUT &&
+           jg_dtype_bits(operand->dtype) == LOAD_ELEMENT_BITS;
+}
+
+/* Are all operands scalars and vectors that are read, or such matrices, where `matrices`
+ * says so? */
+static bool reads_fragments(const struct jg_epilogue *epilogue, bool matrices)
 {
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
-        if (operand->kind == JIT_GEMM_OPERAND_MATRIX || jg_operand_reduces(operand)) {
+        const bool is_matrix = operand->kind == JIT_GEMM_OPERAND_MATRIX;
+        if ((is_matrix && !(matrices && is_box_matrix(operand))) ||
+            jg_operand_reduces(operand)) {
             return false;
         }
     }
@@ -40,22 +53,34 @@ static bool has_even_rows(const struct jg_problem *problem)
            jg_bytes_of(problem->d.dtype, row.size) % JG_TMA_ALIGNMENT == 0;
 }
 
-/* May the problem take fragments, whatever the config? */
-static bool takes_fragments(const struct jg_problem *problem)
+/* May the problem take fragments, whatever the config, if no matrix is read, or `matrices`
+ * may be? */
+static bool may_take_fragments(const struct jg_problem *problem, bool matrices)
 {
-    return !jg_outputs_by_threads(problem) && problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
+    const bool c_is_box = matrices && jg_dtype_bits(problem->c.dtype) == LOAD_ELEMENT_BITS;
+    return !jg_outputs_by_threads(problem) &&
+           (problem->c.dtype == JIT_GEMM_DTYPE_NONE || c_is_box) &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
-           !jg_problem_has_neighbours(problem) && reads_vectors_only(problem->epilogue) &&
-           !is_random(problem->epilogue) && problem->d_rows == JIT_GEMM_ROWS_IN_ORDER &&
+           !jg_problem_has_neighbours(problem) &&
+           reads_fragments(problem->epilogue, matrices) && !is_random(problem->epilogue) &&
+           problem->d_rows == JIT_GEMM_ROWS_IN_ORDER &&
            problem->group_by != JIT_GEMM_GROUP_BY_POINTERS;
 }
 
-/* ------------------------------------------------------------ scales of blocks of D */
+static bool takes_fragments(const struct jg_problem *problem)
+{
+    return may_take_fragments(problem, false);
+}
 
-enum {
-    STEP = 64,         /* columns of D in a step of the epilogue, JG_GATED_STEP if gated */
-    PANEL_COLUMNS = 32 /* of f32 in an output stage */
-};
+/* The same of matrices that come through a ring, in boxes of as many columns as a store
+ * tile of D has. */
+static bool takes_box_fragments(const struct jg_problem *problem, int columns)
+{
+    return may_take_fragments(problem, true) && !problem->is_gated &&
+           jg_dtype_bits(problem->d.dtype) == LOAD_ELEMENT_BITS && columns % STEP == 0;
+}
+
+/* ------------------------------------------------------------ scales of blocks of D */
 
 static bool computes_scales(const struct jg_problem *problem)
 {
@@ -305,17 +330,21 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
         is_multiple(&trial->product.n, (int64_t)layout->tile_n * layout->cluster_n);
     /* D lies in memory as the product, or as its transpose. */
     const bool transposed = trial->product.d_is_transpose;
+    const int loads = count_loads_per_step(problem, facts->ring_stages);
+    const bool reads_boxes =
+        loads > 0 && facts->reads_boxes && takes_box_fragments(problem, facts->columns);
     const bool fragments =
-        takes_fragments(problem) && facts->columns % JG_STORE_TILE_COLUMNS == 0;
-    return (struct jg_output){
-        .epilogue = fragments ? JG_EPILOGUE_FRAGMENTS : JG_EPILOGUE_VECTORS,
-        .loads_per_step = count_loads_per_step(problem, facts->ring_stages),
-        .load_stages = facts->own_ring ? facts->ring_stages : 0,
-        .whole_rows = transposed ? whole_n : whole_m,
-        .whole_cols = transposed ? whole_m : whole_n,
-        .whole_vectors = is_multiple(&d_row, VECTOR_ELEMENTS),
-        .reduces = jg_epilogue_reduces(problem->epilogue),
-        .parts = facts->parts};
+        (takes_fragments(problem) && facts->columns % JG_STORE_TILE_COLUMNS == 0) ||
+        reads_boxes;
+    return (struct jg_output){.epilogue =
+                                  fragments ? JG_EPILOGUE_FRAGMENTS : JG_EPILOGUE_VECTORS,
+                              .loads_per_step = loads,
+                              .load_stages = facts->own_ring ? facts->ring_stages : 0,
+                              .whole_rows = transposed ? whole_n : whole_m,
+                              .whole_cols = transposed ? whole_m : whole_n,
+                              .whole_vectors = is_multiple(&d_row, VECTOR_ELEMENTS),
+                              .reduces = jg_epilogue_reduces(problem->epilogue),
+                              .parts = facts->parts};
 }
 
 /* ------------------------------------------------------------------------------- cost */

@@ -54,16 +54,18 @@ struct jg_trial;
 
 /* What is known of the kernel beside the trial. */
 struct jg_output_facts {
-    int columns;     /* of D, or of its transpose, that a team of warps has of a tile */
-    int ring_stages; /* of the ring that can bring C and matrix operands; 0 if none can */
-    bool own_ring;   /* or is it that of the input tiles? */
+    int columns;      /* of D, or of its transpose, that a team of warps has of a tile */
+    int ring_stages;  /* of the ring that can bring C and matrix operands; 0 if none can */
+    bool own_ring;    /* or is it that of the input tiles? */
+    bool reads_boxes; /* does a step of the epilogue fill one store tile, by rows of D? */
     struct jg_partial_results parts;
 };
 
 /* Fragments for scalars and vectors that are read only, scales too, where the rows of D are
  * known to end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an
  * alignment that TMA takes, pairs of a gated one are no neighbours, and store tiles fill
- * the accumulator; vectors for all others. */
+ * the accumulator; also for C and matrices that are read only, if they and D have 16 bits,
+ * they come through a ring and the chip reads boxes; vectors for all others. */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 

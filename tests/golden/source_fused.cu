@@ -5,7 +5,7 @@
     JG_ROW(1, r, MatrixInput, bf16)
 #define JG_RESULT_BITS 8
 #include <jg/epilogue/prelude.cuh>
-#include <jg/epilogue/vector_epilogue.cuh>
+#include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -26,7 +26,7 @@ struct Config {
     static constexpr jg::u32 kStages = 4;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
-    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     static constexpr jg::u32 kEpilogueLoadsPerStep = 1;
     static constexpr jg::u32 kEpilogueLoadStages = 0;
     static constexpr bool kWholeRows = true;

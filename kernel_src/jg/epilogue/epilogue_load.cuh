@@ -83,6 +83,19 @@ struct EpilogueLoad {
         }
     };
 
+    // C, then the operands as declared.
+    template <class Params, class Loader>
+    static JG_DEVICE void load_step(const Params &params, Loader &loader, bool with_c)
+    {
+        if constexpr (Config::kHasC) {
+            if (with_c) {
+                loader.template load<typename Config::C>(&params.maps[kMapC],
+                                                         params.c.batch_step);
+            }
+        }
+        Epilogue::load_step(params, loader);
+    }
+
     // All epilogue loads of a tile, by the load thread.
     template <class Params, class Smem, class Producer>
     static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
@@ -91,13 +104,7 @@ struct EpilogueLoad {
 #pragma unroll 1
         for (u32 step = 0; step < kSteps; ++step) {
             StepLoader<Smem, Producer> loader{smem, ring, tile, step};
-            if constexpr (Config::kHasC) {
-                if (with_c) {
-                    loader.template load<typename Config::C>(&params.maps[kMapC],
-                                                             params.c.batch_step);
-                }
-            }
-            Epilogue::load_step(params, loader);
+            load_step(params, loader, with_c);
         }
     }
 
@@ -142,6 +149,29 @@ struct EpilogueLoad {
             row_ = row;
             vector_ = vector;
             next_ = kLoadsOfC;
+        }
+        // The same in boxes of 16-bit elements that a warp reads as it holds accumulators:
+        // two groups of columns of the fragment's lanes.
+        JG_DEVICE void seek_fragment(u32 fragment, u32 pair)
+        {
+            const u32 lane = threadIdx.x % 32;
+            group_ = Partition::warp_row() + 16 * fragment + lane % 16 / 8 * 8;
+            row_ = lane % 8;
+            vector_ = 2 * pair + lane / 16;
+            next_ = kLoadsOfC;
+        }
+        JG_DEVICE void read_c_fragment(u32 (&words)[4])
+        {
+            next_ = 0;
+            read_fragment(words);
+            next_ = kLoadsOfC;
+        }
+        // words[2 * group + half]: a thread's two neighbours.
+        JG_DEVICE void read_fragment(u32 (&words)[4])
+        {
+            ptx::ldmatrix_x4(words,
+                             boxes_[next_] + (group_ + row_) * 128 + (vector_ ^ row_) * 16);
+            next_ += 1;
         }
         // C's vector, out of order.
         template <class T>

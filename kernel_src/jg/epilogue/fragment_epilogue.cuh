@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// FragmentEpilogue: accumulators to D for epilogues of scalars and vectors, where N is
-// known to end on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes
-// (measured on an H200).
+// FragmentEpilogue: accumulators to D for epilogues of scalars and vectors, and of matrices
+// of 16 bits that come through a ring, where N is known to end on a 16-byte boundary of D:
+// a TMA store clips at N rounded up to 16 bytes (measured on an H200).
 //
-// Applies alpha and the snippet in registers, in the accumulator's own layout; converts;
-// stores fragments to store tiles in shared memory (FragmentStore) and has them sent to D
-// (TmaStore). Vectors are read a store tile ahead where registers allow it. Called by all
-// 128 threads of a warpgroup that holds accumulators. Waits for accumulators, which `acc`
-// gives back, and for buffers of store tiles; signals nobody.
+// Applies alpha and the snippet in registers, in the accumulator's own layout, in which
+// matrices are read too; converts; stores fragments to store tiles in shared memory
+// (FragmentStore) and has them sent to D (TmaStore). Vectors are read a store tile ahead
+// where registers allow it. Called by all 128 threads of a warpgroup that holds
+// accumulators. Waits for accumulators, which `acc` gives back, for buffers of store tiles
+// and for the stages of matrices (EpilogueLoad::Reader), which it releases.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/fragment_store.cuh>
 #include <jg/epilogue/partition.cuh>
 #include <jg/epilogue/row_store.cuh>
@@ -42,8 +44,13 @@ class FragmentEpilogue {
     // leave no registers for that.
     static constexpr bool kReadsAhead =
         !Config::kPlain && Partition::kThreadAccumulators <= 128;
-    static_assert(Epilogue::kHasFragments && !Config::kHasC,
+    using Load = EpilogueLoad<Config, Epilogue, Partition>;
+    using C = typename Config::C;
+    static_assert(Epilogue::kHasFragments && (!Config::kHasC || Load::kLoadsOfC == 1),
                   "the plan chose fragments for what needs vectors");
+    static_assert(Load::kLoads == 0 || (!kTransposed && kTileCols == Load::kCols &&
+                                        kTileWarps == Partition::kTeamWarps),
+                  "a step's boxes are those of a store tile");
     static_assert(kTransposed ? Partition::kRows % kTileRows == 0
                               : Partition::kCols % kTileCols == 0,
                   "store tiles fill a team's part");
@@ -61,9 +68,9 @@ class FragmentEpilogue {
   public:
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
-        : alpha_(params.alpha.load()), team_(team),
-          store_(smem + store_tile() * Config::kOutStages * kTileBytes, &params.maps[kMapD],
-                 Partition::barrier(team) + store_tile()),
+        : alpha_(params.alpha.load()), beta_(Config::kHasC ? params.beta.load() : 0.0f),
+          team_(team), store_(smem + store_tile() * Config::kOutStages * kTileBytes,
+                              &params.maps[kMapD], Partition::barrier(team) + store_tile()),
           fragments_(first_lane())
     {
     }
@@ -74,10 +81,10 @@ class FragmentEpilogue {
         ptx::prefetch_tensor_map(&params.maps[kMapD]);
     }
 
-    // A tile. C and matrices would come through a ring, which is not looked at.
+    // A tile. C and matrices come through `ring`.
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
-                       const Smem &, Consumer &, const WorkTile &tile)
+                       const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
         constexpr u32 kStoreTiles = kDown * kAcross;
         Inputs<CoordT> next;
@@ -87,7 +94,7 @@ class FragmentEpilogue {
 #pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
         for (u32 i = 0; i < kStoreTiles; ++i) {
             const CoordT first = coord_of(shape, tile, i);
-            const Inputs<CoordT> inputs = next;
+            Inputs<CoordT> inputs = next;
             if constexpr (kReadsAhead) {
                 if (i + 1 < kStoreTiles) {
                     next.load(params, coord_of(shape, tile, i + 1));
@@ -104,8 +111,10 @@ class FragmentEpilogue {
             // The same for all who fill the store tile.
             const bool inside = (Config::kWholeRows || row < shape.m) &&
                                 (Config::kWholeCols || col < shape.n);
+            typename Load::template Reader<Smem, Consumer> reader(
+                smem, ring, team_, Partition::barrier(team_), beta_ != 0.0f);
             if (inside) {
-                write_store_tile(params, shape, inputs, values, first);
+                write_store_tile(params, shape, inputs, reader, values, first);
                 store(params, shape, row, col, tile.batch);
             }
         }
@@ -117,9 +126,11 @@ class FragmentEpilogue {
     }
 
   private:
-    // What a thread reads beside accumulators, for the elements of a coordinate.
+    // What a thread reads beside accumulators, for the elements of a coordinate; of C and
+    // matrices, for two groups of columns of them.
     template <class Place>
     struct Inputs {
+        typename MatrixInput<C>::template Fragment<Place> c;
         typename Epilogue::template Fragment<Place> operands;
         typename Scales<Config>::template Fragment<Place> scales;
 
@@ -128,6 +139,17 @@ class FragmentEpilogue {
         {
             operands.load(params.operands, coord);
             scales.load(params, coord);
+        }
+        template <class Reader>
+        JG_DEVICE void read(Reader &reader, f32 beta, u32 fragment, u32 pair)
+        {
+            if constexpr (Load::kLoads > 0) {
+                reader.seek_fragment(fragment, pair);
+                if (Config::kHasC && beta != 0.0f) {
+                    reader.read_c_fragment(c.words);
+                }
+                operands.read_boxes(reader);
+            }
         }
     };
 
@@ -196,10 +218,10 @@ class FragmentEpilogue {
         }
     }
 
-    template <class Params, class ShapeT>
+    template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
-                                    const Inputs<CoordT> &inputs, const Values &acc,
-                                    const CoordT &first)
+                                    Inputs<CoordT> &inputs, Reader &reader,
+                                    const Values &acc, const CoordT &first)
     {
         const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
@@ -211,11 +233,13 @@ class FragmentEpilogue {
                 if constexpr (Config::kPlain) {
                     multiply(acc, fragment, pair, values);
                 } else if constexpr (kReadsAhead) {
+                    inputs.read(reader, beta_, fragment, pair);
                     compute(shape, inputs, acc, first, 2 * pair, fragment, pair, values);
                 } else {
                     const PairCoordT place = pair_coord(first, pair);
                     Inputs<PairCoordT> own;
                     own.load(params, place);
+                    own.read(reader, beta_, fragment, pair);
                     compute(shape, own, acc, place, 0, fragment, pair, values);
                 }
                 // Store: to shared memory.
@@ -250,6 +274,9 @@ class FragmentEpilogue {
             const u32 row = first.row + (kTransposed ? at.column() : at.lane());
             const u32 col = first.col + (kTransposed ? at.lane() : at.column());
             f32 value = inputs.scales.factor(alpha_, at) * accumulator_value<A>(bits);
+            if constexpr (Config::kHasC) {
+                value += beta_ * (beta_ != 0.0f ? inputs.c.value(at) : 0.0f);
+            }
             if constexpr (Config::kGated) {
                 const f32 acc1 = inputs.scales.gated_factor(alpha_, at) *
                                  accumulator_value<A>(acc.gated[fragment][8 * pair + i]);
@@ -279,7 +306,7 @@ class FragmentEpilogue {
         }
     }
 
-    f32 alpha_;
+    f32 alpha_, beta_;
     u32 team_;
     Store store_;
     FragmentStore<typename Select<IsSame<D, s32>::value, f32, D>::Type,

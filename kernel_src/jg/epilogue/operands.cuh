@@ -4,7 +4,9 @@
 // Every kind K<T> has up to three forms of what one thread holds:
 //   Vector    8 neighbouring columns of one row. load_columns: what all rows share;
 //             load_row: the rest, row by row. Loads are as wide as the coord allows.
-//   Fragment  for a thread's elements of a store tile, in the accumulator's own layout
+//   Fragment  for a thread's elements of a store tile, in the accumulator's own layout.
+//             load: what is in global memory; read_boxes: of a matrix, what is in shared
+//             memory, for two groups of columns at a time
 //   Element   one element, for the reference kernel
 // and
 //   Argument  what the snippet sees: f32, or f32 & for an output
@@ -68,6 +70,12 @@ struct InputForms {
         {
         }
     };
+    struct NoFragmentRead {
+        template <class Reader>
+        JG_DEVICE void read_boxes(Reader &)
+        {
+        }
+    };
     struct NoElementStore {
         JG_DEVICE void store(const MatrixParam &, u32, u32, u32) {}
     };
@@ -99,7 +107,7 @@ struct ScalarInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment {
+    struct Fragment : NoFragmentRead {
         f32 scalar;
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
@@ -160,7 +168,7 @@ struct RowVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment : FragmentVector<CoordT, CoordT::kTransposed> {
+    struct Fragment : NoFragmentRead, FragmentVector<CoordT, CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
             this->template load_from<CoordT::kWholeCols>(param.base<const T>(coord.batch),
@@ -204,7 +212,7 @@ struct ColumnVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment : FragmentVector<CoordT, !CoordT::kTransposed> {
+    struct Fragment : NoFragmentRead, FragmentVector<CoordT, !CoordT::kTransposed> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
             this->template load_from<CoordT::kWholeRows>(param.base<const T>(coord.batch),
@@ -229,7 +237,7 @@ struct ColumnVectorInput : InputForms {
 // ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
-    static constexpr bool kHasFragment = false;
+    static constexpr bool kHasFragment = sizeof(T) == 2;
     static constexpr u32 kLoads = sizeof(T) / 2;
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
@@ -259,6 +267,23 @@ struct MatrixInput : InputForms {
         JG_DEVICE f32 value(u32 i) const
         {
             return packed.value(i);
+        }
+    };
+
+    // Of two groups of columns at a time, from a box in shared memory.
+    template <class CoordT>
+    struct Fragment {
+        u32 words[4];
+        JG_DEVICE void load(const MatrixParam &, const CoordT &) {}
+        template <class Reader>
+        JG_DEVICE void read_boxes(Reader &reader)
+        {
+            reader.read_fragment(words);
+        }
+        JG_DEVICE f32 value(const FragmentIndex &at) const
+        {
+            const u32 pair = words[at.group % 2 * 2 + at.half];
+            return at.element ? Convert<T>::high(pair) : Convert<T>::low(pair);
         }
     };
 

@@ -49,6 +49,7 @@
 #define JG_OPERAND_FRAGMENT(index, name, Kind, type)           typename jg::FragmentOf<jg::Kind<jg::type>, CoordT>::Type operand_##name;
 #define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(at)
 #define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], coord);
+#define JG_OPERAND_FRAGMENT_READ(index, name, Kind, type)      operand_##name.read_boxes(reader);
 #define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
 #define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
@@ -134,6 +135,11 @@
             JG_DEVICE void load(const jg::MatrixParam *params, const CoordT &coord)        \
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FRAGMENT_LOAD)                                      \
+            }                                                                              \
+            template <class Reader>                                                        \
+            JG_DEVICE void read_boxes(Reader &reader)                                            \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FRAGMENT_READ)                                      \
             }                                                                              \
             template <class ShapeT>                                                        \
             JG_DEVICE jg::f32 apply(JG_ACC_PARAMETERS, const ShapeT &shape, jg::u32 row,   \

@@ -24,6 +24,16 @@ JG_DEVICE void stmatrix_x4_transposed(u32 address, u32 r0, u32 r1, u32 r2, u32 r
     // clang-format on
 }
 
+// Four such matrices from shared memory: words[i] is this lane's pair of matrix i.
+JG_DEVICE void ldmatrix_x4(u32 (&words)[4], u32 address)
+{
+    // clang-format off
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE void store_shared(u32 address, f32 x)
 {
     // clang-format off

@@ -430,6 +430,7 @@ struct StoreCheck {
     // their own numbers; what lies beyond D reads as 0.
     struct Snippet {
         static constexpr bool kHasFragments = true;
+        static constexpr u32 kLoads = 0;
         template <class CoordT>
         struct Fragment {
             typename jg::RowVectorInput<f32>::Fragment<CoordT> by_col;
