@@ -8,11 +8,13 @@
 
 /* The last minor version of each major one. */
 static const unsigned last_minor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 2};
+enum { LAST_MAJOR = sizeof(last_minor) / sizeof(last_minor[0]) - 1 };
 
-static bool is_known_version(unsigned major, unsigned minor)
+/* A compiler writes its own version, whatever the text uses of it. So one that is newer
+ * than the last is read too: what came with it is refused by its name where it stands. */
+static bool is_version(unsigned major, unsigned minor)
 {
-    return major > 0 && major < sizeof(last_minor) / sizeof(last_minor[0]) &&
-           minor <= last_minor[major];
+    return major >= LAST_MAJOR || (major > 0 && minor <= last_minor[major]);
 }
 
 /* `.version 9.0`: two integers, which the lexer sees as one decimal number. */
@@ -37,9 +39,8 @@ static bool parse_version(struct ptx_parser *parser)
     if (!ok) {
         return ptx_fail_expected(parser, "a version such as 9.0");
     }
-    if (!is_known_version(parts[0], parts[1])) {
-        return ptx_fail(parser, "PTX %u.%u is not known; the latest is 9.2", parts[0],
-                        parts[1]);
+    if (!is_version(parts[0], parts[1])) {
+        return ptx_fail(parser, "there is no PTX %u.%u", parts[0], parts[1]);
     }
     parser->module->version_major = parts[0];
     parser->module->version_minor = parts[1];
