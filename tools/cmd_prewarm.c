@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "jit_gemm/prewarm_device.h"
 
 enum { MAX_ARCHS = 8, BAR_WIDTH = 30, MOST_DEADLINE_S = 1000000 };
 
@@ -86,22 +87,21 @@ static int show_progress(void *user, size_t done, size_t total, const char *prob
     return 0;
 }
 
-/* The first architecture that a line of the manifest names, copied; NULL if none does. Only
- * so that no device need be opened: the library reads the line itself. */
-static char *find_manifest_arch(const char *manifest)
+/* What stands behind the first word of the first such line of the manifest, copied; NULL if
+ * there is none. Only so that no device need be opened: the library reads the line itself.
+ */
+static char *find_manifest_line(const char *manifest, const char *word)
 {
-    static const char word[] = "arch ";
+    const size_t size = strlen(word);
 
     for (const char *line = manifest; *line != '\0';) {
         const char *at = line + strspn(line, " \t");
-        const char *name = at + sizeof(word) - 1;
 
-        if (strncmp(at, word, sizeof(word) - 1) == 0) {
-            name += strspn(name, " ");
-            const size_t length = strcspn(name, " \t\r\n");
+        if (strncmp(at, word, size) == 0 && strchr(" \t", at[size]) != NULL) {
+            const size_t length = strcspn(at + size, "#\r\n");
             char *copy = cli_alloc(length + 1);
 
-            memcpy(copy, name, length);
+            memcpy(copy, at + size, length);
             copy[length] = '\0';
             return copy;
         }
@@ -109,6 +109,73 @@ static char *find_manifest_arch(const char *manifest)
         line += *line == '\n';
     }
     return NULL;
+}
+
+/* The architecture of what is planned for, without a device being opened: of a device in
+ * words, or `here`. Copied; NULL if there is none. */
+static char *find_planned_arch(const struct cli_context_options *options,
+                               const char *device)
+{
+    const jit_gemm_context_options settings = {.struct_size = sizeof(settings),
+                                               .plan_for = device,
+                                               .driver = options->driver,
+                                               .no_device = true,
+                                               .no_cache = true};
+    jit_gemm_context *context = NULL;
+    char *copy = NULL;
+
+    if (jit_gemm_context_create(&settings, &context) == JIT_GEMM_OK) {
+        const char *name = jit_gemm_context_arch(context);
+        copy = cli_alloc(strlen(name) + 1);
+        memcpy(copy, name, strlen(name) + 1);
+    }
+    jit_gemm_context_destroy(&context);
+    return copy;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value != NULL && value[0] != '\0';
+}
+
+/* Does an option or a variable say what to build for, or where to look? */
+static bool is_target_named(const struct cli_context_options *options, bool is_emulator)
+{
+    const bool is_driver_named = options->driver != NULL || is_set("JIT_GEMM_DRIVER");
+
+    return options->plan_for != NULL || is_set("JIT_GEMM_PLAN_FOR") ||
+           is_set("JIT_GEMM_ARCH") || (is_driver_named && !is_emulator);
+}
+
+/* The architecture of the manifest's lines, or of the GPU that is here unless the emulator
+ * is meant, or of the device that the manifest plans for. NULL if none of them names one.
+ */
+static char *find_arch(const struct cli_context_options *options, const char *manifest,
+                       bool is_emulator)
+{
+    char *line = find_manifest_line(manifest, "arch");
+    char *arch = NULL;
+
+    if (line != NULL) {
+        const char *name = line + strspn(line, " \t");
+        const size_t length = strcspn(name, " \t");
+
+        memmove(line, name, length);
+        line[length] = '\0';
+        return line;
+    }
+    if (is_target_named(options, is_emulator)) {
+        return NULL;
+    }
+    arch = is_emulator ? NULL : find_planned_arch(options, "here");
+    line = arch == NULL ? find_manifest_line(manifest, "plan_for") : NULL;
+    if (line != NULL) {
+        arch = find_planned_arch(options, line);
+    }
+    free(line);
+    return arch;
 }
 
 /* Splits in place. */
@@ -223,25 +290,27 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
                                    : CLI_FAILED;
 }
 
-static bool is_device_named(const struct cli_context_options *options, const char *manifest)
+/* A choice depends on the device: what is built here, or verified, is of one. Whoever has
+ * named it on this command line knows. */
+static void tell_planned_device(const struct cli_context_options *options,
+                                jit_gemm_context *context, const char *manifest,
+                                size_t size, const jit_gemm_prewarm_options *settings)
 {
-    const char *variable = getenv("JIT_GEMM_PLAN_FOR");
+    size_t length = 0;
 
-    return options->plan_for != NULL || (variable != NULL && variable[0]) ||
-           strstr(manifest, "\nplan_for ") != NULL;
-}
-
-/* A choice depends on the device: what is built here, or verified, is of one. */
-static void tell_planned_device(jit_gemm_context *context)
-{
-    char words[512];
-
-    if (jit_gemm_context_planned_device(context, words, sizeof(words), NULL) ==
-        JIT_GEMM_OK) {
-        cli_note("kernels are chosen for %s; --plan-for, or a line `plan_for` of the "
-                 "manifest, names another device",
-                 words);
+    if (options->plan_for != NULL ||
+        jit_gemm_prewarm_device(context, manifest, size, settings, NULL, 0, &length) !=
+            JIT_GEMM_OK) {
+        return; /* what is wrong with the manifest is the prewarm's to say */
     }
+    char *text = cli_alloc(length + 1);
+    if (jit_gemm_prewarm_device(context, manifest, size, settings, text, length + 1,
+                                NULL) == JIT_GEMM_OK) {
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            cli_note("%s; --plan-for names another", line);
+        }
+    }
+    free(text);
 }
 
 int cli_run_manifest(const struct cli_manifest_job *job,
@@ -296,16 +365,17 @@ int cli_run_manifest(const struct cli_manifest_job *job,
     }
     manifest = cli_read_file(job->path, &size);
     if (manifest != NULL && options->arch == NULL) {
-        arch_list = find_manifest_arch(manifest);
+        arch_list = find_arch(options, manifest, is_emulator);
         options->arch = arch_list;
+        if (arch_list == NULL && !is_emulator && !is_target_named(options, false)) {
+            options->device = "gpu"; /* and no emulator in its place */
+        }
     }
     code = manifest != NULL
                ? cli_context_open(options, false, JIT_GEMM_POLICY_ALLOW, &context)
                : CLI_FAILED;
     if (code == CLI_OK) {
-        if (!is_device_named(options, manifest)) {
-            tell_planned_device(context);
-        }
+        tell_planned_device(options, context, manifest, size, &settings);
         code = prewarm_manifest(context, manifest, size, &settings, job, options->verbose);
     }
     jit_gemm_context_destroy(&context);

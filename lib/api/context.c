@@ -173,6 +173,7 @@ static void free_context(jit_gemm_context *context)
     jg_log_destroy(context->log);
     jg_free(context->dump_dir);
     jg_free(context->capsule_dir);
+    jg_free(context->here);
     pthread_mutex_destroy(&context->mutex);
     jg_free(context);
 }

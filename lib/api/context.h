@@ -24,7 +24,9 @@ struct jit_gemm_context {
     pid_t process; /* that made it */
     const struct jg_arch *arch;
     struct jg_device_facts facts; /* that is planned for */
-    bool plans_for;               /* it was named, whatever device there is */
+    bool plans_for;               /* it was named, or looked for without being opened */
+    struct jg_device_facts *here; /* owned; the devices that were looked for, else NULL */
+    size_t here_count;
     atomic_int most_cluster_ctas; /* the same field of the facts: a load may lower it */
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* 0: none */

@@ -45,10 +45,25 @@ struct jg_planned jg_step_planned(const jit_gemm_context *context,
                                   const struct jg_arch *arch)
 {
     struct jg_planned planned = {.arch = arch, .facts = arch->default_facts};
-    if (arch == context->arch ||
-        (context->plans_for && jg_arch_runs_on(arch, &context->facts))) {
+    const bool is_own = arch == context->arch;
+    const bool is_open =
+        is_own && context->device != NULL && jg_arch_runs_on(arch, &context->device->facts);
+    const bool is_named = context->plans_for && jg_arch_runs_on(arch, &context->facts);
+    if (is_own || is_named) {
         planned.facts = context->facts;
         planned.facts.most_cluster_ctas = atomic_load(&context->most_cluster_ctas);
+    }
+    if (is_named) {
+        planned.by = context->here != NULL ? JG_PLANNED_BY_HERE : JG_PLANNED_BY_NAME;
+    } else if (is_open) {
+        planned.by = JG_PLANNED_BY_HERE;
+    }
+    for (size_t i = 0; planned.by == JG_PLANNED_BY_DEFAULT && i < context->here_count;
+         i++) {
+        if (jg_arch_runs_on(arch, &context->here[i])) {
+            planned.facts = context->here[i];
+            planned.by = JG_PLANNED_BY_HERE;
+        }
     }
     return planned;
 }

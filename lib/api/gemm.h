@@ -17,13 +17,22 @@ struct jg_step_result {
 jit_gemm_status jg_step_normalize(const jit_gemm_context *context,
                                   const jit_gemm_problem *user,
                                   struct jg_problem *ret_problem);
+/* Who chose what is planned for. */
+enum jg_planned_by {
+    JG_PLANNED_BY_DEFAULT,  /* nobody: the architecture's default */
+    JG_PLANNED_BY_MANIFEST, /* its line `plan_for`; of a prewarm only */
+    JG_PLANNED_BY_HERE,     /* the device that is here, opened or not */
+    JG_PLANNED_BY_NAME      /* the caller, by option or variable */
+};
 /* What is planned for. */
 struct jg_planned {
     const struct jg_arch *arch;
     struct jg_device_facts facts; /* of a device that runs it */
+    enum jg_planned_by by;
 };
 /* The context's device where the architecture is the context's, or what it plans for runs
- * it; otherwise the architecture's default. */
+ * it, or a device that is here does where these are asked for; otherwise the architecture's
+ * default. */
 struct jg_planned jg_step_planned(const jit_gemm_context *context,
                                   const struct jg_arch *arch);
 /* Before 4 and the lookup of 3: does a recipe of the context name the config? */

@@ -9,6 +9,7 @@
 #include "api/gemm.h"
 #include "api/manifest.h"
 #include "api/packer.h"
+#include "api/prewarm_targets.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -37,8 +38,7 @@ struct task {
 struct prewarm {
     jit_gemm_context *context;
     const struct jg_manifest *manifest;
-    struct jg_planned *planned; /* owned; one for each architecture */
-    size_t planned_count;
+    struct jg_targets targets;
     struct task *tasks; /* owned; result.total of them */
     size_t task_capacity;
     enum jg_code_kind code_kind;
@@ -355,55 +355,6 @@ static jit_gemm_status estimate(struct prewarm *prewarm, uint32_t wanted_jobs)
 
 /* ------------------------------------------------------------------------------ set-up */
 
-/* Without a device of its own the context plans for the one that the manifest was written
- * on, if that runs the architecture. */
-static struct jg_planned plan_for(const struct prewarm *prewarm, const struct jg_arch *arch)
-{
-    const jit_gemm_context *context = prewarm->context;
-    const struct jg_manifest *manifest = prewarm->manifest;
-    struct jg_planned planned = jg_step_planned(context, arch);
-    const bool is_own =
-        arch == context->arch && (context->device != NULL || context->plans_for);
-    for (size_t i = 0; !is_own && i < manifest->device_count; i++) {
-        if (jg_arch_runs_on(arch, &manifest->devices[i])) {
-            planned.facts = manifest->devices[i];
-        }
-    }
-    return planned;
-}
-
-static jit_gemm_status find_archs(struct prewarm *prewarm,
-                                  const jit_gemm_prewarm_options *options)
-{
-    if (options->archs == NULL && options->arch_count > 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.archs",
-                       "give an array of options.arch_count names", "is NULL");
-    }
-    const struct jg_manifest *manifest = prewarm->manifest;
-    const size_t given = options->archs != NULL ? options->arch_count : 0;
-    const size_t own = given > 0 ? 0 : manifest->arch_count;
-    const size_t count = (size_t)jg_max((int64_t)(given + own), 1);
-    prewarm->planned = jg_alloc_array(count, sizeof(*prewarm->planned));
-    if (prewarm->planned == NULL) {
-        return jg_fail_memory();
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct jg_arch *arch = own > 0 ? manifest->archs[i] : prewarm->context->arch;
-        if (given > 0) {
-            const char *name = options->archs[i] != NULL ? options->archs[i] : "";
-            arch = jg_arch_find(name);
-            if (arch == NULL) {
-                return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
-                               "see jit_gemm_context_arch for a name that works",
-                               "this version has no kernels for '%s'", name);
-            }
-        }
-        prewarm->planned[i] = plan_for(prewarm, arch);
-    }
-    prewarm->planned_count = count;
-    return JIT_GEMM_OK;
-}
-
 static jit_gemm_status add_task(struct prewarm *prewarm, const struct task *task)
 {
     if (prewarm->result.total == prewarm->task_capacity) {
@@ -445,15 +396,15 @@ static jit_gemm_status add_range(struct prewarm *prewarm, struct task *task)
 static jit_gemm_status list_tasks(struct prewarm *prewarm)
 {
     const struct jg_manifest *manifest = prewarm->manifest;
-    for (size_t arch = 0; arch < prewarm->planned_count; arch++) {
+    for (size_t arch = 0; arch < prewarm->targets.count; arch++) {
         for (size_t i = 0; i < manifest->problem_count; i++) {
-            struct task task = {.planned = &prewarm->planned[arch],
+            struct task task = {.planned = &prewarm->targets.planned[arch],
                                 .item = &manifest->problems[i]};
             JG_TRY(task.item->has_range ? add_range(prewarm, &task)
                                         : add_task(prewarm, &task));
         }
         for (size_t i = 0; i < manifest->pack_count; i++) {
-            const struct task task = {.planned = &prewarm->planned[arch],
+            const struct task task = {.planned = &prewarm->targets.planned[arch],
                                       .pack = &manifest->packs[i]};
             JG_TRY(add_task(prewarm, &task));
         }
@@ -563,7 +514,8 @@ static jit_gemm_status report_outcome(const struct prewarm *prewarm)
 static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
                                         const jit_gemm_prewarm_options *options)
 {
-    JG_TRY(find_archs(prewarm, options));
+    JG_TRY(
+        jg_targets_find(prewarm->context, prewarm->manifest, options, &prewarm->targets));
     JG_TRY(list_tasks(prewarm));
     if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
         return jg_fail_memory();
@@ -621,7 +573,7 @@ jit_gemm_status jit_gemm_prewarm(jit_gemm_context *context, const char *manifest
         status = status != JIT_GEMM_OK ? status : exported;
     }
     jg_diagnostics_destroy(&prewarm.first_errors);
-    jg_free(prewarm.planned);
+    jg_targets_free(&prewarm.targets);
     jg_free(prewarm.tasks);
     jg_manifest_free(&parsed);
     return status;

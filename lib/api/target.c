@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "plan/planned_device.h"
@@ -45,40 +46,60 @@ static bool device_fits(const struct jg_arch *arch, const struct jg_device_facts
     return arch != NULL ? jg_arch_runs_on(arch, facts) : jg_arch_for_device(facts) != NULL;
 }
 
-/* The facts of the first device that fits, whose driver is asked, but which is not opened;
- * false if there is none. An emulator's device is none. */
-static bool find_device_here(const jit_gemm_context *context,
-                             const jit_gemm_context_options *options,
-                             struct jg_device_facts *ret_facts)
-{
-    struct jg_driver *driver = NULL;
-    int count = 0;
-    bool is_found = false;
-    if (jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver) ==
-        JIT_GEMM_OK) {
-        if (driver->takes_ptx || jg_device_count(driver, &count) != JIT_GEMM_OK) {
-            count = 0;
-        }
-        for (int i = 0; i < count && !is_found; i++) {
-            struct jg_device_facts facts = {0};
-            is_found = jg_device_read_facts(driver, i, &facts) == JIT_GEMM_OK &&
-                       device_fits(context->arch, &facts);
-            if (is_found) {
-                *ret_facts = facts;
-            }
-        }
-        jg_driver_close(driver);
-    }
-    jg_error_clear(); /* nothing has failed: there is a default */
-    return is_found;
-}
-
 /* What a driver does not tell is as the architecture's default has it. */
 static void fill_facts(const struct jg_arch *arch, struct jg_device_facts *facts)
 {
     if (facts->memory_bytes_s == 0) {
         facts->memory_bytes_s = arch->default_facts.memory_bytes_s;
     }
+}
+
+/* The devices that there are kernels for; their driver is asked, and none is opened. An
+ * emulator's device is none. */
+static jit_gemm_status find_devices_here(jit_gemm_context *context,
+                                         const struct jg_driver *driver)
+{
+    int count = 0;
+    if (driver->takes_ptx || jg_device_count(driver, &count) != JIT_GEMM_OK || count == 0) {
+        return JIT_GEMM_OK;
+    }
+    context->here = jg_alloc_array((size_t)count, sizeof(context->here[0]));
+    if (context->here == NULL) {
+        return jg_fail_memory();
+    }
+    for (int i = 0; i < count; i++) {
+        struct jg_device_facts facts = {0};
+        if (jg_device_read_facts(driver, i, &facts) == JIT_GEMM_OK &&
+            device_fits(NULL, &facts)) {
+            fill_facts(jg_arch_for_device(&facts), &facts);
+            context->here[context->here_count++] = facts;
+        }
+    }
+    return JIT_GEMM_OK;
+}
+
+/* The facts of the first device here that fits, if there is one. */
+static jit_gemm_status find_device_here(jit_gemm_context *context,
+                                        const jit_gemm_context_options *options,
+                                        bool *ret_is_found)
+{
+    struct jg_driver *driver = NULL;
+    jit_gemm_status status = JIT_GEMM_OK;
+    if (jg_driver_open(options->driver, jg_env_get(JG_ENV_DRIVER), &driver) ==
+        JIT_GEMM_OK) {
+        status = find_devices_here(context, driver);
+        jg_driver_close(driver);
+    }
+    JG_TRY(status);
+    jg_error_clear(); /* nothing has failed: there is a default */
+    *ret_is_found = false;
+    for (size_t i = 0; i < context->here_count && !*ret_is_found; i++) {
+        *ret_is_found = device_fits(context->arch, &context->here[i]);
+        if (*ret_is_found) {
+            context->facts = context->here[i];
+        }
+    }
+    return JIT_GEMM_OK;
 }
 
 /* The device that is planned for, if one is named. */
@@ -94,9 +115,10 @@ static jit_gemm_status resolve_planned(jit_gemm_context *context,
     if (text == NULL || (strcmp(text, "here") == 0 && !options->no_device)) {
         return JIT_GEMM_OK;
     }
-    if (strcmp(text, "here") != 0) {
-        JG_TRY(jg_planned_device_parse(text, where, &context->facts));
-    } else if (!find_device_here(context, options, &context->facts)) {
+    bool is_found = true;
+    JG_TRY(strcmp(text, "here") != 0 ? jg_planned_device_parse(text, where, &context->facts)
+                                     : find_device_here(context, options, &is_found));
+    if (!is_found) {
         return JIT_GEMM_OK;
     }
     context->plans_for = true;

@@ -8,6 +8,7 @@
 
 #include "api_fixture.h"
 #include "base/file.h"
+#include "jit_gemm/prewarm_device.h"
 
 /* Another tile is chosen for 8 multiprocessors than for the 132 of an H200. */
 static const char problem_text[] = "256x256x512 bf16";
@@ -157,6 +158,117 @@ Test(plan_for, a_prewarm_obeys_its_context_before_the_manifest)
 
     expect_creates(&fixture, JIT_GEMM_OK);
     api_fixture_close(&other);
+    api_fixture_close(&fixture);
+}
+
+/* The line of what a prewarm for one architecture would be chosen for. */
+static void expect_chosen(jit_gemm_context *context, const char *arch, const char *manifest,
+                          const char *const words[], size_t count)
+{
+    const jit_gemm_prewarm_options options = {
+        .struct_size = sizeof(options), .archs = &arch, .arch_count = 1};
+    char text[1024] = "";
+    size_t length = 0;
+    cr_assert_eq(jit_gemm_prewarm_device(context, manifest, strlen(manifest), &options,
+                                         text, sizeof(text), &length),
+                 JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    cr_expect_eq(length, strlen(text));
+    for (size_t i = 0; i < count; i++) {
+        cr_expect(strstr(text, words[i]) != NULL, "%s: %s", words[i], text);
+    }
+}
+
+Test(plan_for, what_is_here_goes_before_a_manifest_for_each_architecture)
+{
+    struct api_fixture fixture;
+    struct api_fixture other;
+    open_small_device(&fixture, JIT_GEMM_POLICY_FORBID);
+    static const char manifest[] = "jit_gemm manifest 1\nplan_for h200\nplan_for b200\n"
+                                   "problem 256x256x512 bf16\n";
+    static const char *const here[] = {
+        "for sm_90a are chosen for cc=9.0 sm_count=8 ",
+        ", which is here, and not for the manifest's plan_for "
+        "cc=9.0 sm_count=132 "};
+    static const char *const manifests[] = {"for sm_100a are chosen for cc=10.0 ",
+                                            "(NVIDIA B200), which the manifest names\n"};
+    static const char *const archs[] = {"sm_90a", "sm_100a"};
+    const jit_gemm_prewarm_options prewarm = {
+        .struct_size = sizeof(prewarm), .archs = archs, .arch_count = 2};
+
+    /* Whichever of the two the context has itself. */
+    for (int i = 0; i < 2; i++) {
+        jit_gemm_context_options options = api_fixture_options(&other);
+        options.no_device = 1;
+        options.arch = archs[i];
+        options.plan_for = "here";
+        options.cache_dir = fixture.folder;
+        api_fixture_open_with(&other, &options, 0);
+        expect_chosen(other.context, "sm_90a", manifest, here, 2);
+        expect_chosen(other.context, "sm_100a", manifest, manifests, 2);
+        if (i == 1) {
+            cr_expect_eq(
+                jit_gemm_prewarm(other.context, manifest, strlen(manifest), &prewarm, NULL),
+                JIT_GEMM_OK, "%s", jit_gemm_last_error());
+        }
+        api_fixture_close(&other);
+    }
+    expect_creates(&fixture, JIT_GEMM_OK);
+    expect_chosen(fixture.context, "sm_90a", manifest, here, 2);
+
+    api_fixture_close(&fixture);
+}
+
+Test(plan_for, an_open_device_of_another_architecture_is_not_planned_for)
+{
+    struct api_fixture fixture;
+    api_fixture_driver()->sm_count = 8;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.arch = "sm_100a";
+    api_fixture_open_with(&fixture, &options, 0);
+    static const char manifest[] = "jit_gemm manifest 1\nplan_for b200 sm_count=8\n";
+    static const char *const words[] = {"for cc=10.0 sm_count=8 ",
+                                        "which the manifest names"};
+
+    expect_chosen(fixture.context, "sm_100a", manifest, words, 2);
+
+    api_fixture_close(&fixture);
+}
+
+Test(plan_for, what_a_prewarm_is_for_is_told_only_of_right_arguments)
+{
+    struct api_fixture fixture;
+    static const char *const archs[] = {"sm_91"};
+    static const char manifest[] = "jit_gemm manifest 1\n";
+    const size_t size = strlen(manifest);
+    jit_gemm_prewarm_options options = {.struct_size = sizeof(options), .arch_count = 1};
+    char text[4] = "abc";
+    size_t length = 0;
+    api_fixture_open(&fixture);
+    jit_gemm_context *context = fixture.context;
+
+    cr_expect_eq(jit_gemm_prewarm_device(NULL, manifest, size, NULL, NULL, 0, &length),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_prewarm_device(context, NULL, size, NULL, NULL, 0, &length),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_prewarm_device(context, manifest, size, NULL, NULL, 4, &length),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_prewarm_device(context, "jit_gemm", 8, NULL, text, 4, &length),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(
+        jit_gemm_prewarm_device(context, manifest, size, &options, text, 4, &length),
+        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("options.archs"));
+    options.archs = archs;
+    cr_expect_eq(
+        jit_gemm_prewarm_device(context, manifest, size, &options, text, 4, &length),
+        JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("'sm_91'"));
+    cr_expect_str_eq(text, "abc");
+    cr_expect_eq(length, 0);
+    cr_expect_eq(jit_gemm_prewarm_device(context, manifest, size, NULL, text, 4, &length),
+                 JIT_GEMM_OK);
+    cr_expect_str_eq(text, "ker");
+    cr_expect_gt(length, 40);
     api_fixture_close(&fixture);
 }
 

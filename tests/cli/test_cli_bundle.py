@@ -64,10 +64,46 @@ def test_a_builder_without_the_gpu_names_the_one_that_serves():
         expect("origin=disk" in done.stdout and config in done.stdout, "the same kernel", done)
         # Without a word it is said what is planned for, and a line of the manifest is such a word.
         done = tool(*build, cache=folder.cache)
-        expect("kernels are chosen for cc=9.0 sm_count=132 " in done.stderr, "a note", done)
+        expect("kernels for sm_90a are chosen for cc=9.0 sm_count=132 " in done.stderr, "a note", done)
         manifest.write_text(f"jit_gemm manifest 1\nplan_for {words[1]} # the server\nproblem 256x256x512 bf16\n")
         done = tool("verify-manifest", manifest, *ARCH, "--device", "emulator", cache=folder.cache)
-        expect(done.returncode == 0 and "cached=1" in done.stdout and done.stderr == "", "the manifest's", done)
+        expect(done.returncode == 0 and "cached=1" in done.stdout, "the manifest's", done)
+        expect(done.stderr.count("\n") == 1 and f"kernels for sm_90a are chosen for {words[1]} " in done.stderr and
+               ", which the manifest names;" in done.stderr, "a line", done)
+
+
+def test_prewarm_and_verify_say_whose_device_they_choose_for():
+    """What is here goes before the manifest's line, and the line says so: a program asks for what is here."""
+    manifest_text = "jit_gemm manifest 1\n  plan_for {} # the server\nproblem 256x256x512 bf16\n"
+    here = {"JIT_GEMM_DRIVER": "emulator", **emulator_by_name(EMULATOR, "show=errors")}
+    none = {"JIT_GEMM_DRIVER": "/no/such/driver"}
+    with Folder() as folder:
+        manifest = folder.path / "one.manifest"
+        for command in (["prewarm", "--estimate"], ["verify-manifest"]):
+            for device, variables, words, text in (
+                    ("b200 sm_count=8", here, [],
+                     r"sm_100a are chosen for cc=10\.0 sm_count=148 .*\(Emulated B200\), which is here, and not for "
+                     r"the manifest's plan_for cc=10\.0 sm_count=8 .*\(NVIDIA B200\); --plan-for names another"),
+                    ("h100", here, [], r"sm_100a are chosen for cc=10\.0 .*\(Emulated B200\), which is here; "),
+                    ("h100", none, ARCH, r"sm_90a are chosen for cc=9\.0 .*\(NVIDIA H100.*\), which the manifest names; "),
+                    ("h200", none, ARCH, r"sm_90a are chosen for cc=9\.0 .*\(NVIDIA H200\), which the manifest names; "),
+                    ("b200", none, ARCH, r"sm_90a are chosen for cc=9\.0 .*\(NVIDIA H200\); "),
+                    ("h200", {**none, "JIT_GEMM_PLAN_FOR": "h100"}, ARCH,
+                     r"sm_90a are chosen for .*\(NVIDIA H100.*\), which was named, and not for the manifest's "
+                     r"plan_for .*\(NVIDIA H200\); ")):
+                manifest.write_text(manifest_text.format(device))
+                done = tool(*command, manifest, *words, cache=folder.cache, variables=variables)
+                expect(re.search(f"^jit-gemm: kernels for {text}", done.stderr, re.M), f"{device}: {text}", done)
+                expect(done.stderr.count("are chosen for") == 1, "one line", done)
+            # Without a GPU and a word for it, the manifest's device has the architecture, and never an emulator.
+            manifest.write_text(manifest_text.format("h100"))
+            done = tool(*command, manifest, cache=folder.cache, variables={"JIT_GEMM_DRIVER": ""})
+            expect("Emulated" not in done.stderr, "no emulator", done)
+            if "(NVIDIA H100" in done.stderr:
+                expect("kernels for sm_90a " in done.stderr, "its architecture", done)
+            manifest.write_text("jit_gemm manifest 1\nproblem 256x256x512 bf16\n")
+            done = tool(*command, manifest, cache=folder.cache, variables={"JIT_GEMM_DRIVER": ""})
+            expect("Emulated" not in done.stderr, "nor here", done)
 
 
 def end_of_largest_entry(data):
