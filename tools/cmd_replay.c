@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm replay: a capsule's unit, compiled here. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +16,40 @@ static const struct cli_help replay_help = {
     "replay DIR [--device auto|gpu|emulator] [OPTION...]",
     "Compiles the source unit of a capsule, which a failing compile, load or launch has left,\n"
     "with the compiler that is here, and says whether it fails as it did. With --device what\n"
-    "failed to load or to launch is loaded there, too. Launches and writes nothing; needs no\n"
-    "GPU. Exit code 0 if the error is the same, 1 if it is another or the unit compiles or\n"
-    "loads here, 2 if DIR is no whole capsule.\n",
+    "failed to load or to launch is loaded there, too, and what failed to launch is launched,\n"
+    "with the sizes of that launch over memory of its own. Writes nothing; needs no GPU.\n"
+    "Exit code 0 if the error is the same, 1 if it is another or the unit compiles, loads or\n"
+    "runs here, 2 if DIR is no whole capsule.\n",
     "  jit-gemm build 4096x4096x4096 bf16 --arch sm_90a -o gemm.cubin --capsule capsules\n"
     "  jit-gemm replay capsules/capsule-0123456789abcdef0123456789abcdef\n",
 };
+
+/* The architecture that the capsule's record says, in the memory of `line`: so that the
+ * device that runs it is opened. NULL if it says none, of which the replay will complain.
+ */
+static const char *find_arch(const char *folder, char *line, size_t size)
+{
+    static const char word[] = "arch ";
+    const size_t skip = sizeof(word) - 1;
+    const char *arch = NULL;
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/capsule.txt", folder) >= (int)sizeof(path)) {
+        return NULL;
+    }
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    while (file != NULL && arch == NULL && fgets(line, (int)size, file) != NULL) {
+        if (strncmp(line, word, skip) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            arch = line + skip;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return arch;
+}
 
 static int replay(jit_gemm_context *context, const char *path, bool verbose)
 {
@@ -49,10 +80,10 @@ int cmd_replay(int argc, char **argv)
     struct cli_context_options options = {.no_cache = true};
     const struct cli_option own[] = {
         {"--device", "auto|gpu|emulator",
-         "where to load what failed to load or to launch;\nby default it is only compiled",
+         "where to load what failed to load, and to launch what\nfailed to launch; by default "
+         "it is only compiled",
          CLI_TEXT, &options.device},
-        {"--arch", "ARCH", "of the device, where there are several", CLI_TEXT,
-         &options.arch},
+        {"--arch", "ARCH", "of the device; the capsule's", CLI_TEXT, &options.arch},
         {"--nvrtc", "PATH", "NVRTC library to open", CLI_TEXT, &options.nvrtc},
         {"--compile-limit", "SECONDS", "most time of one compile; 120", CLI_INT,
          &options.compile_limit_s},
@@ -62,6 +93,7 @@ int cmd_replay(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jit_gemm_context *context = NULL;
+    char line[256];
     int words = 0;
 
     int code = cli_parse(&replay_help, groups, argc, argv, &words);
@@ -74,6 +106,8 @@ int cmd_replay(int argc, char **argv)
     const bool has_device = options.device != NULL;
     if (!has_device) {
         options.arch = ANY_ARCH;
+    } else if (options.arch == NULL) {
+        options.arch = find_arch(argv[1], line, sizeof(line));
     }
     code = cli_context_open(&options, has_device, JIT_GEMM_POLICY_ALLOW, &context);
     if (code == CLI_OK) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A capsule's unit, compiled here and, if it is a load that failed, loaded. What the
- * capsule says is checked before it is used. */
+/* A capsule's unit, compiled here and, if it is a load or a launch that failed, loaded and
+ * launched. What the capsule says is checked before it is used. */
 #include <string.h>
 
 #include "api/capsule.h"
 #include "api/gemm.h"
 #include "api/manifest.h"
+#include "api/replay_launch.h"
 #include "api/target.h"
 #include "base/error.h"
 #include "base/lines.h"
@@ -175,6 +176,7 @@ static void print_report(const struct replay *replay, const char *compiler,
         [JIT_GEMM_REPLAY_OTHER_ERROR] = "other error",
         [JIT_GEMM_REPLAY_COMPILES] = "compiles here",
         [JIT_GEMM_REPLAY_LOADS] = "loads here",
+        [JIT_GEMM_REPLAY_RUNS] = "runs here",
     };
     char headers[33];
     jg_hash_hex(&replay->source.headers, headers);
@@ -243,21 +245,46 @@ static jit_gemm_status note_error(const struct replay *replay,
     return JIT_GEMM_OK;
 }
 
-/* Is it a load or a launch that failed, and can the context load the code? */
+static bool has_status(const struct replay *replay, jit_gemm_status status)
+{
+    return strcmp(field_of(replay, JG_CAPSULE_STATUS), jg_status_name(status)) == 0;
+}
+
+/* Is it a load or a launch that failed, and can the context's device do the same? */
 static bool is_to_be_loaded(const struct replay *replay)
 {
     const jit_gemm_context *context = replay->context;
-    const char *status = field_of(replay, JG_CAPSULE_STATUS);
     return replay->has_problem && context->device != NULL &&
            context->arch == replay->arch &&
-           jg_target_code_kind(context) == replay->code_kind &&
-           (strcmp(status, jg_status_name(JIT_GEMM_ERR_LOAD)) == 0 ||
-            strcmp(status, jg_status_name(JIT_GEMM_ERR_LAUNCH)) == 0);
+           jg_arch_runs_on(context->arch, &context->device->facts) &&
+           (has_status(replay, JIT_GEMM_ERR_LOAD) ||
+            has_status(replay, JIT_GEMM_ERR_LAUNCH));
 }
 
-/* Loads what was compiled, and unloads it. Only a choice that gives the very unit says with
- * how much shared memory and in which clusters: without one nothing is loaded, and the
- * outcome stays. */
+/* Launches what was loaded, if it is a launch that failed. */
+static jit_gemm_status launch(const struct replay *replay,
+                              const struct jg_compiler *compiler,
+                              const struct jg_kernel *kernel, struct result *result)
+{
+    bool is_launched = false;
+    if (!has_status(replay, JIT_GEMM_ERR_LAUNCH)) {
+        result->outcome = JIT_GEMM_REPLAY_LOADS;
+        return JIT_GEMM_OK;
+    }
+    const jit_gemm_status status =
+        jg_replay_launch(kernel, &replay->capsule->files[JG_CAPSULE_LAUNCH], &is_launched);
+    if (status != JIT_GEMM_OK) {
+        return is_launched && is_outcome(status)
+                   ? note_error(replay, compiler, status, result)
+                   : status;
+    }
+    result->outcome = JIT_GEMM_REPLAY_RUNS;
+    return JIT_GEMM_OK;
+}
+
+/* Loads what was compiled, launches it if it is to be, and unloads it. Only a choice that
+ * gives the very unit says with how much shared memory and in which clusters: without one
+ * nothing is loaded, and the outcome stays. */
 static jit_gemm_status load(const struct replay *replay, const struct jg_compiler *compiler,
                             const struct jg_binary *binary, struct result *result)
 {
@@ -285,12 +312,13 @@ static jit_gemm_status load(const struct replay *replay, const struct jg_compile
                                               .arch = replay->arch,
                                               .entry = replay->source.entry,
                                               .log = context->log};
-    const jit_gemm_status status = jg_module_load(context->device, &request, &kernel);
-    jg_kernel_release(kernel);
+    jit_gemm_status status = jg_module_load(context->device, &request, &kernel);
     if (status == JIT_GEMM_ERR_LOAD) {
         return note_error(replay, compiler, status, result);
     }
-    result->outcome = JIT_GEMM_REPLAY_LOADS;
+    JG_TRY(status);
+    status = launch(replay, compiler, kernel, result);
+    jg_kernel_release(kernel);
     return status;
 }
 
@@ -303,7 +331,9 @@ static jit_gemm_status compile(const struct replay *replay, const struct jg_stop
                                        .policy = JIT_GEMM_POLICY_ALLOW,
                                        .compile_limit_ms = context->compile_limit_ms,
                                        .stop = *stop,
-                                       .code_kind = replay->code_kind};
+                                       .code_kind = is_to_be_loaded(replay)
+                                                        ? jg_target_code_kind(context)
+                                                        : replay->code_kind};
     const struct jg_build_unit unit = {&replay->source, replay->arch, replay->epilogue,
                                        field_of(replay, JG_CAPSULE_TEXT)};
     struct jg_compiler *compiler = NULL;

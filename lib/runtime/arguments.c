@@ -138,6 +138,7 @@ struct launch {
     const jit_gemm_args *args;
     struct jg_kernel_params *params;
     struct jg_map_key *keys;
+    struct jg_extents *extents; /* NULL: nobody asks */
     int64_t sizes[SIZE_COUNT];
 };
 
@@ -382,6 +383,7 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
                              .kind = "matrix",
                              .batch = launch->params->batch,
                              .dtype = matrix->dtype,
+                             .extents = launch->extents,
                              .alignment_key = row->alignment_key,
                              .may_broadcast = row->map != JG_MAP_D};
     set_matrix(launch, matrix, row->outer, row->inner, &array);
@@ -435,6 +437,7 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                    .columns = by_columns ? rows : blocks,
                                    .batch = launch->params->batch,
                                    .dtype = scale->dtype,
+                                   .extents = launch->extents,
                                    .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
@@ -466,6 +469,7 @@ static struct jg_array packed_scales(const struct launch *launch, const struct r
                              .columns = extent.columns,
                              .batch = launch->params->batch,
                              .dtype = scale->dtype,
+                             .extents = launch->extents,
                              .alignment = jg_bytes_of(scale->dtype, 1),
                              .alignment_key = row->alignment_key,
                              .is_stacked = is_stacked(launch, mn)};
@@ -527,6 +531,7 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
                              .kind = is_vector ? "vector" : "scalar",
                              .batch = launch->params->batch,
                              .dtype = scale->dtype,
+                             .extents = launch->extents,
                              .alignment_key = row->alignment_key,
                              .may_broadcast = true};
     set_vector(launch, is_vector ? row->inner : SIZE_ONE, &array);
@@ -592,6 +597,7 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
         .kind = jg_operand_kind_name(is_matrix ? JIT_GEMM_OPERAND_MATRIX : operand->kind),
         .batch = launch->params->batch,
         .dtype = dtype,
+        .extents = launch->extents,
         .alignment_key = output_key,
         .may_broadcast = is_input,
         .has_value = is_input && operand->kind == JIT_GEMM_OPERAND_SCALAR};
@@ -643,7 +649,8 @@ static jit_gemm_status resolve_operands(const struct launch *launch)
 
 static jit_gemm_status resolve_all(const struct launch *launch)
 {
-    JG_TRY(jg_row_index_resolve(&launch->kernel->problem, launch->args, launch->params));
+    JG_TRY(jg_row_index_resolve(&launch->kernel->problem, launch->args, launch->params,
+                                launch->extents));
     for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
         JG_TRY(resolve_matrix(launch, &matrix_rows[i]));
     }
@@ -716,10 +723,10 @@ static void point_empty_inputs(struct jg_map_key *keys, uint64_t address)
     }
 }
 
-jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
-                                  struct jg_kernel_params *ret_params,
-                                  struct jg_map_key ret_keys[JG_MAP_COUNT],
-                                  struct jg_first_params *ret_first)
+static jit_gemm_status fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                            struct jg_kernel_params *ret_params,
+                            struct jg_map_key ret_keys[JG_MAP_COUNT],
+                            struct jg_first_params *ret_first, struct jg_extents *extents)
 {
     JG_TRY(resolve_sizes(kernel, args, ret_params));
     JG_TRY(check_reserved(kernel, args));
@@ -736,6 +743,7 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
         .args = args,
         .params = ret_params,
         .keys = ret_keys,
+        .extents = extents,
         .sizes = {[SIZE_ONE] = 1,
                   [SIZE_M] = ret_params->m,
                   [SIZE_N] = ret_params->n,
@@ -753,4 +761,23 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
     ret_params->m = size.m;
     ret_params->n = size.n;
     return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm_args *args,
+                                  struct jg_kernel_params *ret_params,
+                                  struct jg_map_key ret_keys[JG_MAP_COUNT],
+                                  struct jg_first_params *ret_first)
+{
+    return fill(kernel, args, ret_params, ret_keys, ret_first, NULL);
+}
+
+jit_gemm_status jg_arguments_measure(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_extents *ret_extents)
+{
+    struct jg_kernel_params params;
+    struct jg_first_params first;
+    struct jg_map_key keys[JG_MAP_COUNT];
+    *ret_extents = (struct jg_extents){.count = 0};
+    return fill(kernel, args, &params, keys, &first, ret_extents);
 }

@@ -8,6 +8,7 @@
 
 #include "jit_gemm/launch.h"
 #include "plan/first_kernel.h"
+#include "runtime/array.h"
 #include "runtime/tensor_map.h"
 
 /*
@@ -20,6 +21,12 @@ jit_gemm_status jg_arguments_fill(const struct jg_kernel *kernel, const jit_gemm
                                   struct jg_kernel_params *ret_params,
                                   struct jg_map_key ret_keys[JG_MAP_COUNT],
                                   struct jg_first_params *ret_first);
+
+/* Checks as jg_arguments_fill does, and says what memory the arguments take: addresses only
+ * have to be aligned. An empty problem takes none. */
+jit_gemm_status jg_arguments_measure(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_extents *ret_extents);
 
 /* Is there no element of D to compute? */
 static inline bool jg_params_are_empty(const struct jg_kernel_params *params)

@@ -310,6 +310,15 @@ static bool bytes_checked(jit_gemm_dtype dtype, int64_t elements, int64_t *ret_b
     return true;
 }
 
+static void note_extent(const struct jg_array *array, int64_t bytes, int64_t ld)
+{
+    struct jg_extents *extents = array->extents;
+    if (extents != NULL) {
+        extents->items[extents->count++] =
+            (struct jg_extent){array->field, array->operand_index, bytes, ld};
+    }
+}
+
 /* Does the whole array end below 2^64? */
 static jit_gemm_status check_extent(const struct jg_array *array,
                                     const struct jg_matrix_param *param)
@@ -329,6 +338,20 @@ static jit_gemm_status check_extent(const struct jg_array *array,
     if (__builtin_add_overflow(param->pointer, (uint64_t)bytes, &end)) {
         return fail_overflow(array, PART_POINTER);
     }
+    note_extent(array, bytes, param->ld);
+    return JIT_GEMM_OK;
+}
+
+/* The matrix of one group, by pointers. */
+static jit_gemm_status measure_group(const struct jg_array *array, int64_t ld)
+{
+    int64_t elements = 0;
+    int64_t bytes = 0;
+    if (!jg_mul_checked(jg_max(ld, array->columns), array->rows, &elements) ||
+        !bytes_checked(array->dtype, elements, &bytes)) {
+        return fail_overflow(array, PART_LD);
+    }
+    note_extent(array, bytes, jg_max(ld, array->columns));
     return JIT_GEMM_OK;
 }
 
@@ -437,6 +460,7 @@ jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
     if (lds == 0) {
         JG_TRY(resolve_ld(array, param));
     }
+    const int64_t ld = param->ld;
     param->batch_stride = (int64_t)lds;
-    return JIT_GEMM_OK;
+    return array->extents != NULL ? measure_group(array, ld) : JIT_GEMM_OK;
 }

@@ -10,6 +10,18 @@
 #include "jit_gemm/launch.h"
 #include "plan/kernel_params.h"
 
+/* Memory that an argument of a launch takes, for who has to make it. */
+struct jg_extent {
+    const char *field; /* as in struct jg_array */
+    size_t operand_index;
+    int64_t bytes; /* of all batches; by pointers of one group's matrix */
+    int64_t ld;
+};
+struct jg_extents {
+    struct jg_extent items[JIT_GEMM_MAX_OPERANDS + 9];
+    size_t count;
+};
+
 /* What a kernel takes as one of its arguments. */
 struct jg_array {
     const char *field;       /* of the arguments: "a", "b_scale"; NULL: an operand */
@@ -23,10 +35,11 @@ struct jg_array {
     int64_t alignment; /* bytes, of the address, ld and batch stride: what is promised */
     const char *alignment_key; /* of a problem's text; NULL: nobody promises less */
     bool may_broadcast;
-    bool is_stacked; /* has the rows of all batches or groups: no stride */
-    bool has_ld;     /* a matrix; a vector has one row */
-    bool has_value;  /* a scalar may be given by value */
-    bool has_map;    /* goes through a tensor map */
+    bool is_stacked;            /* has the rows of all batches or groups: no stride */
+    bool has_ld;                /* a matrix; a vector has one row */
+    bool has_value;             /* a scalar may be given by value */
+    bool has_map;               /* goes through a tensor map */
+    struct jg_extents *extents; /* NULL: nobody asks */
 };
 
 /* ARGUMENT, for a `reserved` that is not zero. Of the array only field, operand_index and

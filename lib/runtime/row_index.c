@@ -76,7 +76,7 @@ static jit_gemm_status check_absent(const struct row_index *index)
 /* An int32_t for each row of the product. */
 static jit_gemm_status resolve(const struct jg_problem *problem,
                                const struct jg_kernel_params *params,
-                               const struct row_index *index)
+                               const struct row_index *index, struct jg_extents *extents)
 {
     const struct jg_array array = {.field = index->field,
                                    .description = index->description,
@@ -87,7 +87,8 @@ static jit_gemm_status resolve(const struct jg_problem *problem,
                                    .dtype = JIT_GEMM_DTYPE_S32,
                                    .alignment = (int64_t)sizeof(int32_t),
                                    .may_broadcast = true,
-                                   .is_stacked = jg_is_stacked(problem->group_by)};
+                                   .is_stacked = jg_is_stacked(problem->group_by),
+                                   .extents = extents};
     *index->param = (struct jg_matrix_param){0};
     *index->count = 0;
     if (index->rows == JIT_GEMM_ROWS_IN_ORDER) {
@@ -111,12 +112,13 @@ static jit_gemm_status resolve(const struct jg_problem *problem,
 
 jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      const jit_gemm_args *args,
-                                     struct jg_kernel_params *params)
+                                     struct jg_kernel_params *params,
+                                     struct jg_extents *extents)
 {
     struct row_index indices[INDICES];
     list_indices(problem, args, params, indices);
     for (int i = 0; i < INDICES; i++) {
-        JG_TRY(resolve(problem, params, &indices[i]));
+        JG_TRY(resolve(problem, params, &indices[i], extents));
     }
     return JIT_GEMM_OK;
 }

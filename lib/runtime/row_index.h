@@ -8,14 +8,17 @@
 #include "jit_gemm/launch.h"
 #include "plan/kernel_params.h"
 #include "plan/problem.h"
+#include "runtime/array.h"
 
 /* ARGUMENT, for a `reserved` that is not zero. */
 jit_gemm_status jg_row_index_check_reserved(const jit_gemm_args *args);
 
 /* Fills d_rows, a_rows and how many there are of `params`, whose sizes are set: zeros where
- * rows of D or A lie in order. ARGUMENT, also if anything is given then. */
+ * rows of D or A lie in order. ARGUMENT, also if anything is given then. `extents`: NULL,
+ * or as in struct jg_array. */
 jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      const jit_gemm_args *args,
-                                     struct jg_kernel_params *params);
+                                     struct jg_kernel_params *params,
+                                     struct jg_extents *extents);
 
 #endif

@@ -175,17 +175,96 @@ Test(capsule_launch, failing_launch_leaves_one_with_what_it_was_given)
     jit_gemm_diagnostics_destroy(&diagnostics);
     capsule_expect(capsule, "capsule.txt", "\nstatus LAUNCH\n");
     capsule_expect(capsule, "launch.txt",
-                   "b address=aligned:128 ld=520 batch_stride=0 value=0\n");
+                   "b address=aligned:128 ld=520 batch_stride=0 value=0x00000000\n");
     capsule_expect(capsule, "launch.txt", "a address=aligned:4096 ld=0 ");
     capsule_expect(capsule, "launch.txt", "c address=none ");
-    capsule_expect(capsule, "launch.txt", "alpha value=1\n");
+    capsule_expect(capsule, "launch.txt", "alpha value=none\n");
     struct jg_str text = capsule_read_file(capsule, "launch.txt");
     cr_expect_null(strstr(jg_str_text(&text), "20080"), "an address");
     jg_str_free(&text);
+    cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_expect_eq(outcome, JIT_GEMM_REPLAY_SAME_ERROR);
+    refuse(bench.fixture.fake, "cuLaunchKernelEx", CUDA_ERROR_LAUNCH_TIMEOUT);
+    cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_expect_eq(outcome, JIT_GEMM_REPLAY_OTHER_ERROR);
     take(bench.fixture.fake);
     cr_assert_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
-    cr_expect_eq(outcome, JIT_GEMM_REPLAY_LOADS);
+    cr_expect_eq(outcome, JIT_GEMM_REPLAY_RUNS);
+    cr_expect_eq(atomic_load(&bench.fixture.fake->allocations), 0);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&bench.fixture);
+}
+
+Test(capsule_launch, hostile_launch_is_refused_and_nothing_launched)
+{
+    static const struct {
+        const char *from, *to, *words;
+        jit_gemm_status status;
+    } rows[] = {
+        {"sizes m=0", "sizes m=1", "args.m", JIT_GEMM_ERR_ARGUMENT},
+        {"sizes m=0", "sizes m=x", "line 1 ", JIT_GEMM_ERR_ARGUMENT},
+        {"ld=520", "ld=-5", "args.b.ld", JIT_GEMM_ERR_ARGUMENT},
+        {"ld=520", "ld=9223372036854775808", "line 3 ", JIT_GEMM_ERR_ARGUMENT},
+        {"ld=520", "ld=536870912", "and Fake GPU 0 has", JIT_GEMM_ERR_DEVICE},
+        {"ld=520", "ld=9223372036854775800", "args.b.ld", JIT_GEMM_ERR_UNSUPPORTED},
+        {"b address=aligned:128", "b address=aligned:127", "line 3 ",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"b address=aligned:128", "b address=aligned:8192", "line 3 ",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"b address=aligned:128", "b address=aligned:0", "line 3 ", JIT_GEMM_ERR_ARGUMENT},
+        {"b address=aligned:128", "b address=aligned:8", "misaligned",
+         JIT_GEMM_ERR_UNSUPPORTED},
+        {"b address=aligned:128", "b address=none", "is NULL", JIT_GEMM_ERR_ARGUMENT},
+        {"b address=aligned:128", "b address=131072", "line 3 ", JIT_GEMM_ERR_ARGUMENT},
+        {"alpha value=none", "alpha value=0x3f8", "line 11 ", JIT_GEMM_ERR_ARGUMENT},
+        {"alpha value=none", "alpha value=1", "line 11 ", JIT_GEMM_ERR_ARGUMENT},
+        {"alpha value=none",
+         "operand address=none ld=0 batch_stride=0 value=0x00000000\nalpha value=none",
+         "args.operand_count", JIT_GEMM_ERR_ARGUMENT},
+        {"beta value=none", "beta value=0x40000000", "args.beta", JIT_GEMM_ERR_ARGUMENT},
+        {"workspace address=none bytes=0", "workspace address=none bytes=-1", "line 13 ",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"group_sizes address=none", "group_sizes address=aligned:4", "args.group_sizes",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"a_lds address=none", "a_lds address=aligned:8", "args.a_lds",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"rows a=0 d=0\n", "rows a=0 d=0\n\n", "line 19 ", JIT_GEMM_ERR_ARGUMENT},
+        {"rows a=0 d=0\n", "rows a=0 d=0 e=0\n", "line 19 ", JIT_GEMM_ERR_ARGUMENT},
+        {"rows a=0 d=0\n", "", "line 18 ", JIT_GEMM_ERR_ARGUMENT},
+    };
+    struct capsule_bench bench;
+    char capsule[256] = "";
+    capsule_set_up(&bench);
+    jit_gemm *gemm = create(&bench);
+    refuse(bench.fixture.fake, "cuLaunchKernelEx", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_LAUNCH);
+    take(bench.fixture.fake);
+    cr_assert_eq(capsule_list(bench.capsules, capsule, sizeof(capsule)), 1);
+    const struct jg_str whole = capsule_read_file(capsule, "launch.txt");
+    const struct jg_str record = capsule_read_file(capsule, "capsule.txt");
+    const long launches = atomic_load(&bench.fixture.fake->launches);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int outcome = -1;
+        char from[64], to[64];
+        capsule_edit(capsule, "launch.txt", rows[i].from, rows[i].to);
+        snprintf(from, sizeof(from), "launch.txt %zu\n", whole.size);
+        snprintf(to, sizeof(to), "launch.txt %zu\n",
+                 whole.size + strlen(rows[i].to) - strlen(rows[i].from));
+        capsule_edit(capsule, "capsule.txt", from, to);
+
+        cr_expect_eq(capsule_replay(&bench, capsule, &outcome, NULL, 0), rows[i].status,
+                     "%s: %s", rows[i].to, jit_gemm_last_error());
+        cr_expect(api_error_has(rows[i].words), "%s: %s", rows[i].to,
+                  jit_gemm_last_error());
+
+        capsule_write_file(capsule, "launch.txt", whole.data, whole.size);
+        capsule_write_file(capsule, "capsule.txt", record.data, record.size);
+    }
+    cr_expect_eq(atomic_load(&bench.fixture.fake->launches), launches);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&bench.fixture);
 }

@@ -6,6 +6,7 @@ Usage: test_cli_capsule.py JIT_GEMM SOURCE_ROOT BROKEN_NVRTC
 
 The last one is a library that looks like NVRTC, whose every compile breaks.
 """
+import re
 import shutil
 import sys
 
@@ -129,6 +130,49 @@ def test_code_that_the_assembler_refuses_leaves_one_that_replays():
         replayed = tool("replay", found[0])
         expect_exit(replayed, 0)
         expect(replayed.stdout.startswith("replay: same error; "), "same", replayed)
+
+
+def launch_text():
+    """What a capsule says of a launch with packed matrices."""
+    def line(name, address):
+        return f"{name} address={address} ld=0 batch_stride=0 value=0x00000000\n"
+    return ("sizes m=0 n=0 k=0 batch=0\n"
+            + "".join(line(name, "aligned:256") for name in "ab") + line("c", "none") + line("d", "aligned:256")
+            + "".join(line(name, "none") for name in ("a_scale", "b_scale", "d_scale", "a_rows", "d_rows"))
+            + "alpha value=none\nbeta value=none\nworkspace address=none bytes=0\n"
+            + "".join(f"{name} address=none\n" for name in ("group_sizes", "a_lds", "b_lds", "c_lds", "d_lds"))
+            + "rows a=0 d=0\n")
+
+
+def test_a_launch_is_made_again_on_the_device_that_runs_it():
+    need_compiler()
+    with Folder() as folder:
+        _, found = leave(folder, "--capsule", folder.path / "capsules")
+        record, launch = found[0] / "capsule.txt", found[0] / "launch.txt"
+        launch.write_text(launch_text())
+        text = re.sub("^status .*", "status LAUNCH", record.read_text(), flags=re.M)
+        record.write_text(re.sub("^launch.txt .*", f"launch.txt {launch.stat().st_size}", text, flags=re.M))
+        replayed = tool("replay", found[0])
+        expect(replayed.stdout.startswith("replay: compiles here; "), "without a device", replayed)
+        # The capsule has the architecture, which is not that of the emulator's first device.
+        replayed = tool("replay", found[0], "--device", "emulator")
+        expect_exit(replayed, 1)
+        expect(replayed.stdout.startswith("replay: runs here; "), "with one", replayed)
+        given_up = {"JIT_GEMM_EMULATOR": "max_steps=1,show=none"}
+        replayed = tool("replay", found[0], "--device", "emulator", variables=given_up)
+        expect_exit(replayed, 1)
+        expect(replayed.stdout.startswith("replay: other error; ") and
+               "(CUDA_ERROR_LAUNCH_TIMEOUT, 702)" in replayed.stderr, "an error of its own", replayed)
+        error = re.search("^error here: (.*)$", replayed.stderr, re.M)[1]
+        (found[0] / "error.txt").write_text(error + "\n")
+        record.write_text(re.sub("^error.txt .*", f"error.txt {len(error) + 1}", record.read_text(), flags=re.M))
+        replayed = tool("replay", found[0], "--device", "emulator", variables=given_up)
+        expect_exit(replayed, 0)
+        expect(replayed.stdout.startswith("replay: same error; "), "the same", replayed)
+        launch.write_text(launch_text().replace("b address=aligned:256", "b address=aligned:2  "))
+        replayed = tool("replay", found[0], "--device", "emulator")
+        expect_exit(replayed, 2)
+        expect("launch.txt: line 3 is nothing that a capsule has" in replayed.stderr, "hostile", replayed)
 
 
 def test_the_callers_own_error_leaves_none():
