@@ -11,6 +11,7 @@
 
 #include "api/capsule.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/lines.h"
 #include "plan/text.h"
 
@@ -117,22 +118,6 @@ static int count_capsules(int folder, struct jg_str *reason)
     return count;
 }
 
-static bool write_whole(int file, const struct jg_str *text)
-{
-    for (size_t written = 0; written < text->size;) {
-        const ssize_t count = write(file, text->data + written, text->size - written);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            errno = count == 0 ? ENOSPC : errno;
-            return false;
-        }
-        written += (size_t)count;
-    }
-    return true;
-}
-
 static bool write_file(int folder, const char *name, const struct jg_str *text,
                        struct jg_str *reason)
 {
@@ -142,7 +127,7 @@ static bool write_file(int folder, const char *name, const struct jg_str *text,
     }
     const int file =
         openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool is_written = file >= 0 && write_whole(file, text);
+    bool is_written = file >= 0 && jg_file_write(file, text);
     const int code = errno;
     if (file >= 0 && close(file) != 0 && is_written) {
         jg_str_printf(reason, "%s: %s", name, strerror(errno));

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -61,7 +64,8 @@ static jit_gemm_status fail_write(const char *path, const char *verb)
                           "'%s' cannot be %s: %s", path, verb, strerror(code));
 }
 
-static bool write_whole(int file, const struct jg_str *text)
+/* 0, or an errno value. */
+static int write_whole(int file, const struct jg_str *text)
 {
     size_t written = 0;
     while (written < text->size) {
@@ -69,15 +73,33 @@ static bool write_whole(int file, const struct jg_str *text)
         if (count < 0 && errno == EINTR) {
             continue;
         }
-        if (count == 0) {
-            errno = ENOSPC;
-        }
         if (count <= 0) {
-            return false;
+            return count == 0 ? ENOSPC : errno;
         }
         written += (size_t)count;
     }
-    return fsync(file) == 0;
+    return 0;
+}
+
+/* The signal goes to the thread that writes: it waits there meanwhile, and one of ours is
+ * taken back. */
+bool jg_file_write(int file, const struct jg_str *text)
+{
+    static const struct timespec now = {0, 0};
+    sigset_t size_signal, pending, before;
+    sigemptyset(&size_signal);
+    sigaddset(&size_signal, SIGXFSZ);
+    const bool is_held = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 0 &&
+                         pthread_sigmask(SIG_BLOCK, &size_signal, &before) == 0;
+    const int code = write_whole(file, text);
+    if (is_held) {
+        while (code == EFBIG && sigtimedwait(&size_signal, NULL, &now) < 0 &&
+               errno == EINTR) {
+        }
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    errno = code;
+    return code == 0;
 }
 
 /* Beside the path, of a name that no other call has. The text is the caller's to free. */
@@ -115,7 +137,7 @@ static jit_gemm_status write_and_rename(int file, const char *temporary, const c
                                         const struct jg_str *text)
 {
     jit_gemm_status status = JIT_GEMM_OK;
-    if (!write_whole(file, text)) {
+    if (!jg_file_write(file, text) || fsync(file) != 0) {
         status = fail_write(temporary, "written");
         close(file);
     } else if (close(file) != 0) {

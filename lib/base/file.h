@@ -3,10 +3,15 @@
 #ifndef JG_BASE_FILE_H
 #define JG_BASE_FILE_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 /* Reads a file of at most `most_bytes` bytes; appends it. IO naming "path", NO_MEMORY. */
 jit_gemm_status jg_file_read(const char *path, size_t most_bytes, struct jg_str *out);
+/* Writes all of it to an open file; false with errno. A file that grows beyond the limit of
+ * the process is EFBIG, and no SIGXFSZ, which would end the program. */
+bool jg_file_write(int file, const struct jg_str *text);
 /* Could jg_file_replace write this file? Makes a temporary one and removes it. */
 jit_gemm_status jg_file_check(const char *path);
 /* Writes a file by a temporary one and a rename: a reader sees the old file or the whole

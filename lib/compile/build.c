@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include "compile/code.h"
 #include "compile/compile_log.h"
@@ -96,15 +97,8 @@ static void dump_file(const struct build *build, const char *key, const char *su
         (void)unlink(path.data);
         fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     }
-    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    int code = path.failed ? ENOMEM : file == NULL ? errno : 0;
-    if (file == NULL && fd >= 0) {
-        close(fd);
-    }
-    if (file != NULL && fwrite(bytes->data, 1, bytes->size, file) != bytes->size) {
-        code = errno;
-    }
-    if (file != NULL && fclose(file) != 0 && code == 0) {
+    int code = path.failed ? ENOMEM : fd < 0 || !jg_file_write(fd, bytes) ? errno : 0;
+    if (fd >= 0 && close(fd) != 0 && code == 0) {
         code = errno;
     }
     if (code != 0) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole files and lines of texts. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +70,43 @@ Test(file, what_replaced_a_file_is_read_back_and_leaves_nothing_beside_it)
     jg_str_free(&back);
     cr_expect_eq(unlink(path), 0);
     cr_expect_eq(rmdir(folder), 0, "something else lies there");
+}
+
+static int size_signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    size_signals++;
+}
+
+Test(file, beyond_the_limit_on_sizes_is_an_error_and_no_signal)
+{
+    char folder[] = "/tmp/jg_file_XXXXXX";
+    char path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/text", folder);
+    const struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
+    const struct rlimit large = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    struct jg_str text = {0};
+    sigset_t before, after;
+    jg_str_puts(&text, "more than ten bytes\n");
+    signal(SIGXFSZ, count_signal);
+    cr_assert_eq(sigprocmask(SIG_BLOCK, NULL, &before), 0);
+
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const jit_gemm_status status = jg_file_replace(path, &text);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &large), 0);
+
+    cr_expect_eq(status, JIT_GEMM_ERR_IO);
+    cr_expect_not_null(strstr(jg_error_text(), "File too large"), "%s", jg_error_text());
+    cr_assert_eq(sigprocmask(SIG_BLOCK, NULL, &after), 0);
+    cr_expect_eq(sigismember(&after, SIGXFSZ), sigismember(&before, SIGXFSZ));
+    cr_expect_eq(size_signals, 0);
+    cr_expect_eq(raise(SIGXFSZ), 0);
+    cr_expect_eq(size_signals, 1, "the program's own handler still works");
+    cr_expect_eq(rmdir(folder), 0, "something was left beside the file");
+    jg_str_free(&text);
 }
 
 Test(file, what_is_no_file_is_named)
