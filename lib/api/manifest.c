@@ -586,6 +586,14 @@ static jit_gemm_status read_first_line(struct jg_lines *reader)
 {
     static const char prefix[] = "jit_gemm manifest ";
     const size_t prefix_size = sizeof(prefix) - 1;
+    const char *oddity = jg_lines_oddity(reader);
+    if (oddity != NULL) {
+        reader->line = 1;
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                            "save it as plain text, in UTF-8 without a mark and with line "
+                            "feeds",
+                            oddity);
+    }
     if (!jg_lines_next(reader) || reader->length < prefix_size ||
         memcmp(reader->start, prefix, prefix_size) != 0) {
         reader->line = 1;

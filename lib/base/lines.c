@@ -3,6 +3,26 @@
 
 #include <string.h>
 
+const char *jg_lines_oddity(const struct jg_lines *lines)
+{
+    static const struct {
+        const char *bytes, *words;
+    } marks[] = {{"\xef\xbb\xbf", "this text begins with a byte order mark"},
+                 {"\xff\xfe", "this text is UTF-16"},
+                 {"\xfe\xff", "this text is UTF-16"}};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const size_t size = strlen(marks[i].bytes);
+        if (lines->size >= size && memcmp(lines->text, marks[i].bytes, size) == 0) {
+            return marks[i].words;
+        }
+    }
+    const bool has_returns =
+        lines->size > 0 && memchr(lines->text, '\r', lines->size) != NULL;
+    return has_returns && memchr(lines->text, '\n', lines->size) == NULL
+               ? "lines of this text end with a carriage return alone"
+               : NULL;
+}
+
 bool jg_lines_next(struct jg_lines *lines)
 {
     if (lines->offset >= lines->size) {

@@ -16,6 +16,9 @@ struct jg_lines {
     const char *block; /* for messages: the name of what the line is in; or NULL */
 };
 
+/* What an editor has made of a text that it cannot be read as, for a message: a byte order
+ * mark, UTF-16, lines that end with a carriage return alone. NULL: nothing of these. */
+const char *jg_lines_oddity(const struct jg_lines *lines);
 /* The next line; false at the end of the text. */
 bool jg_lines_next(struct jg_lines *lines);
 /* Takes blanks and tabs away from both ends of the line. */

@@ -326,6 +326,14 @@ static jit_gemm_status read_first_line(struct reader *reader)
 {
     static const char prefix[] = "jit_gemm recipe ";
     const size_t prefix_size = sizeof(prefix) - 1;
+    const char *oddity = jg_lines_oddity(&reader->lines);
+    if (oddity != NULL) {
+        reader->lines.line = 1;
+        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
+                            "save it as plain text, in UTF-8 without a mark and with line "
+                            "feeds",
+                            oddity);
+    }
     if (!jg_lines_next(&reader->lines) || reader->lines.length < prefix_size ||
         memcmp(reader->lines.start, prefix, prefix_size) != 0) {
         reader->lines.line = 1;

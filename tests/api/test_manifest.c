@@ -436,6 +436,12 @@ Test(manifest, mistakes_are_named_with_their_line)
     } rows[] = {
         {"", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
         {"hello\n", JIT_GEMM_ERR_ARGUMENT, "manifest line 1: this is no manifest"},
+        {"\xef\xbb\xbfjit_gemm manifest 1\n", JIT_GEMM_ERR_ARGUMENT,
+         "manifest line 1: this text begins with a byte order mark"},
+        {"\xff\xfej", JIT_GEMM_ERR_ARGUMENT, "line 1: this text is UTF-16"},
+        {"\xfe\xff", JIT_GEMM_ERR_ARGUMENT, "line 1: this text is UTF-16"},
+        {"jit_gemm manifest 1\rproblem 64x64x64 bf16\r", JIT_GEMM_ERR_ARGUMENT,
+         "line 1: lines of this text end with a carriage return alone"},
         {"jit_gemm manifest 2\n", JIT_GEMM_ERR_VERSION, "manifest line 1: a manifest of"},
         {"jit_gemm manifest 1\nproblems\n", JIT_GEMM_ERR_ARGUMENT,
          "line 2: 'problems' begins no line of a manifest; did you mean problem? begin the line with epilogue problem pack arch"},

@@ -81,6 +81,9 @@ Test(recipe, what_is_wrong_is_told_with_its_line_and_the_remedy)
     } rows[] = {
         {"", JIT_GEMM_ERR_ARGUMENT, {"recipe r:1: this is no recipe", "jit-gemm tune"}},
         {"jit_gemm manifest 1\n", JIT_GEMM_ERR_ARGUMENT, {"recipe r:1", "no recipe"}},
+        {"\xef\xbb\xbfjit_gemm recipe 1\n",
+         JIT_GEMM_ERR_ARGUMENT,
+         {"recipe r:1: this text begins with a byte order mark", "plain text"}},
         {"jit_gemm recipe 2\n",
          JIT_GEMM_ERR_VERSION,
          {"recipe r:1: a recipe of another format", "tune again"}},
