@@ -145,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const jg_cache_options anyone = {0};
     struct jg_cache_bundle *bundle = NULL;
     const bool opens = open_bundle(&anyone, data, size, &bundle) == JG_CACHE_OK;
+    fuzz_note(opens);
     if (opens) {
         load_entries(bundle, data);
         jg_cache_bundle_close(bundle);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A capsule from somebody else, read and replayed with the dummy compiler. The input is its
- * five files, each but the last ended by a zero byte: capsule.txt, problem.manifest,
- * unit.cu, log.txt, error.txt. What is read is what lies there. */
+ * six files, each but the last ended by a zero byte: capsule.txt, problem.manifest,
+ * unit.cu, log.txt, error.txt, launch.txt. What is read is what lies there. Most mutants
+ * get a record that has the right sizes. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +11,18 @@
 #include <unistd.h>
 
 #include "api/capsule.h"
+#include "api/context.h"
+#include "api/launch_text.h"
 #include "api_fixture.h"
 #include "base/error.h"
+#include "base/lines.h"
 #include "fuzz_target.h"
 #include "jit_gemm/capsule.h"
 
-enum { FILES = 5 };
+enum { FILES = 6, MOST_MEMORY = 1 << 20 };
 
 static const char *const names[FILES] = {"capsule.txt", "problem.manifest", "unit.cu",
-                                         "log.txt", "error.txt"};
+                                         "log.txt",     "error.txt",        "launch.txt"};
 
 struct part {
     const uint8_t *data;
@@ -46,6 +50,7 @@ static void begin(void)
     folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fuzz_expect(folder >= 0, "the folder of the capsule");
     api_fixture_open(&fixture);
+    fixture.context->device->facts.memory_bytes = MOST_MEMORY;
     (void)atexit(remove_all);
 }
 
@@ -87,6 +92,27 @@ static void expect_read(const struct jg_capsule *capsule, const struct part part
     }
 }
 
+/* What is read of a launch prints and reads as itself. */
+static void read_launch(const struct part *part)
+{
+    struct jg_launch_text launch;
+    struct jg_launch_text again;
+    struct jg_str text = {0};
+    struct jg_str first = {0};
+    struct jg_str second = {0};
+    jg_str_add(&text, (const char *)part->data, part->size);
+    const jit_gemm_status status = jg_launch_parse(&text, &launch);
+    jg_str_free(&text);
+    if (status != JIT_GEMM_OK) {
+        fuzz_expect_error(status);
+        return;
+    }
+    jg_launch_print(&launch.args, &first);
+    fuzz_expect(jg_launch_parse(&first, &again) == JIT_GEMM_OK, "a launch reads again");
+    jg_launch_print(&again.args, &second);
+    fuzz_expect_same(&first, &second, "a launch prints and reads as itself");
+}
+
 static void replay(bool is_capsule)
 {
     jit_gemm_replay_outcome outcome = JIT_GEMM_REPLAY_SAME_ERROR;
@@ -114,7 +140,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < FILES; i++) {
         write_part(names[i], &parts[i]);
     }
+    read_launch(&parts[FILES - 1]);
     const jit_gemm_status status = jg_capsule_read(path, &capsule);
+    fuzz_note(status == JIT_GEMM_OK);
     if (status == JIT_GEMM_OK) {
         expect_read(&capsule, parts);
         jg_capsule_free(&capsule);
@@ -124,4 +152,46 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     replay(status == JIT_GEMM_OK);
     fixture.log_size = 0;
     return 0;
+}
+
+/* Appends the record with the sizes of the other files behind their names. */
+static void mend_sizes(const struct part parts[FILES], struct jg_str *out)
+{
+    struct jg_lines lines = {.text = (const char *)parts[0].data, .size = parts[0].size};
+    while (jg_lines_next(&lines)) {
+        const char *rest = NULL;
+        size_t size = 0;
+        int file = 1;
+        while (file < FILES && !jg_line_take_keyword(&lines, names[file], &rest, &size)) {
+            file++;
+        }
+        if (file < FILES) {
+            jg_str_printf(out, "%s %zu", names[file], parts[file].size);
+        } else {
+            jg_str_add(out, lines.start, lines.length);
+        }
+        jg_str_puts(out, "\n");
+    }
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    struct part parts[FILES];
+    struct jg_str mended = {0};
+    size = LLVMFuzzerMutate(data, size, most);
+    if (seed % 8 == 0) {
+        return size;
+    }
+    split(data, size, parts);
+    mend_sizes(parts, &mended);
+    for (int i = 1; i < FILES; i++) {
+        jg_str_add(&mended, "", 1);
+        jg_str_add(&mended, (const char *)parts[i].data, parts[i].size);
+    }
+    if (!mended.failed && mended.size > 0 && mended.size <= most) {
+        size = mended.size;
+        memcpy(data, mended.data, size);
+    }
+    jg_str_free(&mended);
+    return size;
 }

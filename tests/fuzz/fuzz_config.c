@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct jg_config_override override = {0};
     struct jg_config_override again = {0};
     jit_gemm_status status = jg_config_parse(text, &override);
+    fuzz_note(status == JIT_GEMM_OK);
     if (status != JIT_GEMM_OK) {
         fuzz_expect_error(status);
         free(text);

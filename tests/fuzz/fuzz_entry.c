@@ -120,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int fd = fuzz_file(data, size);
     jg_cache_result result =
         jg_cache_store_read_entry(fd, 0, size, &name, true, &loaded, &why);
+    fuzz_note(result == JG_CACHE_OK);
     if (result != JG_CACHE_OK) {
         fuzz_expect(result == JG_CACHE_DAMAGED, "what is refused here is damaged");
         fuzz_expect(reason[0] != '\0', "a refusal has its reason");

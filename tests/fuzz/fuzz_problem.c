@@ -54,6 +54,7 @@ static void read_problem(const char *text)
     jit_gemm_problem problem = {0};
     struct jg_problem own = {0};
     jit_gemm_status status = jg_problem_parse(text, &problem);
+    fuzz_note(status == JIT_GEMM_OK);
     if (status != JIT_GEMM_OK) {
         fuzz_expect_error(status);
         return;

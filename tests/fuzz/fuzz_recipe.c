@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)copy;
     struct jg_recipe recipe = {0};
     const bool is_read = read_recipe(text, size, NULL, &recipe) == JIT_GEMM_OK;
+    fuzz_note(is_read);
     if (is_read) {
         expect_round_trip(&recipe);
         jg_recipe_free(&recipe);

@@ -19,6 +19,9 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 /* Ends the process with the words and the thread's last error unless the condition holds.
  */
 void fuzz_expect(bool condition, const char *what);
+/* Counts an input that was read or refused. A process that has refused each of a thousand
+ * ends with an error: the inputs that are kept are of another format than the reader. */
+void fuzz_note(bool is_read);
 /* The thread's error is what a call that failed has to leave: the status, and words. */
 void fuzz_expect_error(jit_gemm_status status);
 /* Both texts are the same; frees them. */
