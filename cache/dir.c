@@ -66,6 +66,24 @@ static bool is_below_tmp(const char *path)
     return false;
 }
 
+/* Where the path leads, by links too: of what exists of it; what does not adds nothing that
+ * matters here. False if nobody can say. */
+static bool resolve_path(const char *path, char ret_resolved[PATH_MAX])
+{
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part)) {
+        return false;
+    }
+    while (realpath(part, ret_resolved) == NULL) {
+        char *end = strrchr(part, '/');
+        if (errno != ENOENT || end == NULL || end == part) {
+            return false;
+        }
+        *end = '\0';
+    }
+    return true;
+}
+
 /* Sets the path to base and tail; `source` names where the base comes from. */
 static jg_cache_result take_path(const char *source, const char *base, const char *tail,
                                  bool base_may_be_created, struct chosen *ret_chosen,
@@ -94,6 +112,17 @@ static bool is_private(const char *folder)
            (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/* Is it, or does it lead, below a temporary folder, and is it not the user's alone? */
+static bool is_shared(const char *folder)
+{
+    char resolved[PATH_MAX] = "";
+    if (is_below_tmp(folder)) {
+        return !is_private(folder);
+    }
+    return resolve_path(folder, resolved) && is_below_tmp(resolved) &&
+           !(access(folder, F_OK) == 0 && is_private(resolved));
+}
+
 /* A path nobody gave for this cache: never in a shared temporary folder, where anybody may
  * have made it first. A private folder below one, such as the HOME of a job, is as good as
  * any. */
@@ -101,7 +130,7 @@ static jg_cache_result derive_path(const char *source, const char *base, const c
                                    bool base_may_be_created, struct chosen *ret_chosen,
                                    const struct jg_cache_why *why)
 {
-    if (is_below_tmp(base) && !is_private(base)) {
+    if (is_shared(base)) {
         jg_cache_say(why,
                      "%s is in a shared temporary folder and not yours alone (%.200s): set "
                      "JIT_GEMM_CACHE_DIR to a folder of yours",

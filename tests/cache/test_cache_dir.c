@@ -159,6 +159,8 @@ Test(cache_dir, derived_folder_is_never_in_a_shared_folder)
         "/dev/shm/jg-cache-absent",
         "/../dev/./shm",
         "/tmp/../var//tmp/./jg-cache-absent",
+        "/proc/self/root/tmp",
+        "/proc/self/root/tmp/jg-cache-absent/and/more",
     };
     static const char *const variables[] = {"XDG_CACHE_HOME", "HOME"};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
@@ -171,6 +173,30 @@ Test(cache_dir, derived_folder_is_never_in_a_shared_folder)
             unsetenv(variables[k]);
         }
     }
+}
+
+Test(cache_dir, link_that_leads_to_a_shared_folder_is_one)
+{
+    char home[256], link[300], private[300];
+    cr_assert_not_null(make_home(home));
+    snprintf(link, sizeof(link), "%s/link", home);
+    snprintf(private, sizeof(private), "%s/private", f.root);
+    cr_assert_eq(symlink("/tmp", link), 0);
+
+    setenv("XDG_CACHE_HOME", link, 1);
+    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER);
+    cr_expect(strstr(reason, "not yours alone"), "%s", reason);
+    cr_expect_not(path_exists("/tmp/jit_gemm/v1"));
+
+    cr_assert_eq(unlink(link), 0);
+    cr_assert_eq(mkdir(private, 0700), 0);
+    cr_assert_eq(symlink(private, link), 0);
+    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_OK, "a private one: %s", reason);
+    cr_assert_eq(chmod(private, 0777), 0);
+    cr_expect_eq(try_open(NULL, NULL, 0, NULL), JG_CACHE_NO_FOLDER, "one that is not");
+
+    cr_expect_eq(unlink(link), 0);
+    cr_expect_eq(rmdir(home), 0);
 }
 
 Test(cache_dir, private_home_below_a_shared_folder_has_a_cache)
