@@ -9,6 +9,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* A finding of UndefinedBehaviorSanitizer ends the process, too. */
+const char *__ubsan_default_options(void);
+// NOLINTNEXTLINE(bugprone-reserved-identifier): it is the sanitizer's
+const char *__ubsan_default_options(void)
+{
+    return "halt_on_error=1:print_stacktrace=1";
+}
+
 static void expect(bool condition, const char *what, const char *detail)
 {
     if (!condition) {

@@ -56,10 +56,11 @@ bool jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,
         if (piece[i] < '0' || piece[i] > '9') {
             return false;
         }
-        value = value * 10 + (piece[i] - '0');
-        if (value > high) {
+        const int digit = piece[i] - '0';
+        if (value > high / 10 || digit > high - value * 10) { /* no sum beyond 64 bits */
             return false;
         }
+        value = value * 10 + digit;
     }
     if (value < low) {
         return false;

@@ -10,6 +10,14 @@
 #include "base/error.h"
 #include "plan/operand_text.h"
 
+/* A finding of UndefinedBehaviorSanitizer ends the process, too. */
+const char *__ubsan_default_options(void);
+// NOLINTNEXTLINE(bugprone-reserved-identifier): it is the sanitizer's
+const char *__ubsan_default_options(void)
+{
+    return "halt_on_error=1:print_stacktrace=1";
+}
+
 void fuzz_expect(bool condition, const char *what)
 {
     if (!condition) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "draws.h"
 #include "plan/problem.h"
+#include "plan/text.h"
 #include "plan_fixture.h"
 
 static jit_gemm_problem parse(const char *text)
@@ -581,4 +582,33 @@ Test(problem_text, canonical_text_parses_to_the_same_canonical_problem)
         jg_str_free(&text);
     }
     cr_expect_lt(refused, 4900, "%d of 5000 drawn problems were refused", refused);
+}
+
+Test(problem_text, numbers_are_read_up_to_the_highest_and_none_beyond)
+{
+    static const struct {
+        const char *text;
+        int64_t low, high, value; /* -1: it is none */
+    } rows[] = {
+        {"0", 0, 4, 0},
+        {"4", 0, 4, 4},
+        {"5", 0, 4, -1},
+        {"9", 0, 4, -1},
+        {"40", 0, 40, 40},
+        {"41", 0, 40, -1},
+        {"0041", 41, 41, 41},
+        {"3", 4, 9, -1},
+        {"9223372036854775807", 0, INT64_MAX, INT64_MAX},
+        {"9223372036854775808", 0, INT64_MAX, -1},
+        {"8888888888888888888888", 0, INT64_MAX, -1},
+        {"-1", 0, 9, -1},
+        {"", 0, 9, -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t value = -1;
+        const bool is_read = jg_number_parse(rows[i].text, strlen(rows[i].text),
+                                             rows[i].low, rows[i].high, &value);
+        cr_expect_eq(is_read, rows[i].value >= 0, "%s", rows[i].text);
+        cr_expect_eq(value, rows[i].value, "%s", rows[i].text);
+    }
 }
