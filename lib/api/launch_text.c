@@ -178,11 +178,12 @@ static bool take_value(struct rest *rest, float *ret_value)
         return false;
     }
     for (size_t i = 2; i < SIZE; i++) {
-        const char *digit = memchr("0123456789abcdef", value.text[i], 16);
-        if (digit == NULL) {
+        const char c = value.text[i];
+        const bool is_decimal = c >= '0' && c <= '9';
+        if (!is_decimal && (c < 'a' || c > 'f')) {
             return false;
         }
-        bits = bits << 4 | (uint32_t)(digit - "0123456789abcdef");
+        bits = bits << 4 | (uint32_t)(is_decimal ? c - '0' : c - 'a' + 10);
     }
     memcpy(ret_value, &bits, sizeof(bits));
     return true;

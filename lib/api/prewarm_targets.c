@@ -131,7 +131,7 @@ static jit_gemm_status print_targets(const jit_gemm_context *context, const char
                                      struct jg_str *out)
 {
     struct jg_manifest parsed;
-    struct jg_targets targets;
+    struct jg_targets targets = {0};
     JG_TRY(jg_manifest_parse(manifest, size, NULL, &parsed));
     const jit_gemm_status status = jg_targets_find(context, &parsed, options, &targets);
     if (status == JIT_GEMM_OK) {

@@ -775,7 +775,7 @@ jit_gemm_status jg_arguments_measure(const struct jg_kernel *kernel,
                                      const jit_gemm_args *args,
                                      struct jg_extents *ret_extents)
 {
-    struct jg_kernel_params params;
+    struct jg_kernel_params params = {.m = 0};
     struct jg_first_params first;
     struct jg_map_key keys[JG_MAP_COUNT];
     *ret_extents = (struct jg_extents){.count = 0};
