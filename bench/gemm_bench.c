@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gemm_groups.h"
 #include "gemm_match.h"
 
 _Static_assert(GEMM_BENCH_ERROR_SIZE == BENCH_ERROR_SIZE, "one size of error texts");
@@ -314,13 +315,14 @@ static void describe_kernel(struct match *match, const jit_gemm_problem *problem
 }
 
 /* The contenders of jit_gemm, and what they work on. */
-static int prepare_kernels(struct match *match, const jit_gemm_problem *problem,
+static int prepare_kernels(struct match *match, const struct gemm_bench_problem *problem,
                            jit_gemm *const *gemms, size_t count)
 {
     struct gemm_bench *bench = match->bench;
-    describe_kernel(match, problem, gemms[0]);
-    const struct gemm_sets_request request = {.problem = problem,
-                                              .epilogue = match->epilogue,
+    describe_kernel(match, problem->problem, gemms[0]);
+    const struct gemm_sets_request request = {.problem = problem->problem,
+                                              .epilogue = problem->epilogue,
+                                              .groups = problem->groups,
                                               .gemm = gemms[0],
                                               .rotate_bytes = 2 * bench->l2_bytes,
                                               .memory_bytes = bench->memory_bytes,
@@ -333,9 +335,11 @@ static int prepare_kernels(struct match *match, const jit_gemm_problem *problem,
             return -1;
         }
     }
-    const struct gemm_shape *shape = &match->sets->shape;
-    match->result->flops =
-        2.0 * (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch;
+    match->result->flops = gemm_groups_flops(&match->sets->shape, problem->groups);
+    if (problem->groups != NULL) {
+        gemm_groups_describe(&match->sets->shape, problem->groups, match->result->groups,
+                             sizeof(match->result->groups));
+    }
     match->result->sets = match->sets->count;
     match->result->sets_mib =
         (double)match->sets->count * (double)match->sets->input_bytes / 1048576.0;
@@ -346,13 +350,30 @@ static int prepare_kernels(struct match *match, const jit_gemm_problem *problem,
     return 0;
 }
 
-static int prepare_match(struct match *match, const jit_gemm_problem *problem)
+/* Before anything is compiled. */
+static int check_problem(const struct gemm_bench_problem *problem,
+                         char error[BENCH_ERROR_SIZE])
 {
-    struct gemm_bench *bench = match->bench;
-    if (gemm_sets_check(problem, match->error) != 0) { /* before anything is compiled */
+    const bool has_groups = problem->problem->group_by != JIT_GEMM_GROUP_NONE;
+    if (gemm_sets_check(problem->problem, error) != 0 ||
+        gemm_groups_check(problem->problem, problem->epilogue, error) != 0) {
         return -1;
     }
-    if (jit_gemm_create(bench->context, problem, &match->gemm) != JIT_GEMM_OK) {
+    if (has_groups != (problem->groups != NULL)) {
+        return bench_fail(error, "what the groups have is given for problems with groups");
+    }
+    return has_groups && problem->groups->part_count == 0
+               ? bench_fail(error, "all groups are empty: there is nothing to time")
+               : 0;
+}
+
+static int prepare_match(struct match *match, const struct gemm_bench_problem *problem)
+{
+    struct gemm_bench *bench = match->bench;
+    if (check_problem(problem, match->error) != 0) {
+        return -1;
+    }
+    if (jit_gemm_create(bench->context, problem->problem, &match->gemm) != JIT_GEMM_OK) {
         return bench_fail(match->error, "create: %s", jit_gemm_last_error());
     }
     if (prepare_kernels(match, problem, &match->gemm, 1) != 0) {
@@ -361,10 +382,10 @@ static int prepare_match(struct match *match, const jit_gemm_problem *problem)
     if (bench->cublaslt != NULL) {
         gemm_match_add_rivals(match);
     }
-    return 0;
+    return bench->options.against_dense ? gemm_match_add_dense(match, problem->problem) : 0;
 }
 
-static int play_match(struct match *match, const jit_gemm_problem *problem)
+static int play_match(struct match *match, const struct gemm_bench_problem *problem)
 {
     if (prepare_match(match, problem) != 0 || gemm_match_compare(match) != 0 ||
         warm_up(match) != 0) {
@@ -393,10 +414,10 @@ static int play_match(struct match *match, const jit_gemm_problem *problem)
     return 0;
 }
 
-static int play_kernels(struct match *match, const jit_gemm_problem *problem,
+static int play_kernels(struct match *match, const struct gemm_bench_problem *problem,
                         jit_gemm *const *gemms, size_t count)
 {
-    if (gemm_sets_check(problem, match->error) != 0 ||
+    if (check_problem(problem, match->error) != 0 ||
         prepare_kernels(match, problem, gemms, count) != 0) {
         return -1;
     }
@@ -415,8 +436,8 @@ static int play_kernels(struct match *match, const jit_gemm_problem *problem,
 }
 
 /* Without kernels of the caller's: the one that is chosen, and the rivals. */
-static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                   const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms, size_t count,
+static int measure(struct gemm_bench *bench, const struct gemm_bench_problem *problem,
+                   jit_gemm *const *gemms, size_t count,
                    struct gemm_bench_result *ret_result, char error[GEMM_BENCH_ERROR_SIZE])
 {
     struct match *match = calloc(1, sizeof(*match));
@@ -427,7 +448,7 @@ static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
         return bench_fail(error, "out of memory");
     }
     match->bench = bench;
-    match->epilogue = epilogue;
+    match->epilogue = problem->epilogue;
     match->result = result;
     match->error = error;
     const int status = gemms != NULL ? play_kernels(match, problem, gemms, count)
@@ -448,6 +469,7 @@ static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
     cublaslt_plan_destroy(&match->gelu_bias);
     elementwise_destroy(&match->whole);
     elementwise_destroy(&match->add);
+    gemm_dense_destroy(&match->dense);
     jit_gemm_destroy(&match->gemm);
     rival_scales_destroy(&match->rival_scales);
     gemm_sets_destroy(&match->sets);
@@ -456,22 +478,22 @@ static int measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
     return status;
 }
 
-int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                       const jit_gemm_epilogue *epilogue,
+int gemm_bench_measure(struct gemm_bench *bench, const struct gemm_bench_problem *problem,
                        struct gemm_bench_result *ret_result,
                        char error[GEMM_BENCH_ERROR_SIZE])
 {
-    return measure(bench, problem, epilogue, NULL, 0, ret_result, error);
+    return measure(bench, problem, NULL, 0, ret_result, error);
 }
 
-int gemm_bench_measure_kernels(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                               const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms,
-                               size_t count, struct gemm_bench_result *ret_result,
+int gemm_bench_measure_kernels(struct gemm_bench *bench,
+                               const struct gemm_bench_problem *problem,
+                               jit_gemm *const *gemms, size_t count,
+                               struct gemm_bench_result *ret_result,
                                char error[GEMM_BENCH_ERROR_SIZE])
 {
     if (count == 0 || count > GEMM_BENCH_MAX_ENTRIES) {
         return bench_fail(error, "%zu kernels: give 1 to %d", count,
                           GEMM_BENCH_MAX_ENTRIES);
     }
-    return measure(bench, problem, epilogue, gemms, count, ret_result, error);
+    return measure(bench, problem, gemms, count, ret_result, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times problems with jit_gemm and, if asked, with cuBLASLt, in one run on one device.
+ * Times problems with jit_gemm and, if asked, with cuBLASLt, in one run on one device, or
+ * groups with a loop of dense products.
  *
  * Method: uniform [-1, 1] inputs in several sets that together exceed twice the L2 cache,
  * the sets rotating from launch to launch; back-to-back launches with device events around
@@ -31,6 +32,7 @@
 /* How to measure. Zero means default in every field. */
 struct gemm_bench_options {
     int against_cublaslt; /* not 0: time cuBLASLt too; open fails where it is missing */
+    bool against_dense; /* time a loop of our own dense products too, one for each group */
     const char *cublaslt_path; /* its library; NULL: JIT_GEMM_CUBLASLT, then usual places */
     const char *nvrtc_path;    /* for the separate elementwise kernel of the rival; NULL:
                                   JIT_GEMM_NVRTC, then usual places */
@@ -54,8 +56,8 @@ struct gemm_bench_entry {
     double min_us;    /* fastest round */
     double max_us;    /* slowest round */
     double spread;    /* (third quartile - first quartile) / median */
-    double tflops;    /* 2 * M * N * K * batch over the median */
-    double ratio;     /* this entry's median over jit_gemm's: above 1, jit_gemm is faster */
+    double tflops; /* 2 * M * N * K * batch, or what groups have of that, over the median */
+    double ratio;  /* this entry's median over jit_gemm's: above 1, jit_gemm is faster */
     double sm_mhz, watts; /* clock and power in the rounds, medians; 0: not known */
     double difference;    /* max |x - jit_gemm's x| / max |jit_gemm's x| on one input set */
 };
@@ -63,6 +65,7 @@ struct gemm_bench_entry {
 struct gemm_bench_result {
     char problem[512]; /* text form */
     char epilogue[256];
+    char groups[160]; /* how many there are, and what they have; empty without groups */
     char config[JIT_GEMM_CONFIG_SIZE];
     char entry_point[JIT_GEMM_NAME_SIZE];
     jit_gemm_origin origin;
@@ -89,6 +92,28 @@ struct gemm_bench_machine {
     char date[32];      /* UTC, ISO 8601 */
 };
 
+/* Rows of D that lie one after the other and are a group's, or, with groups along K, its
+ * elements of that. */
+struct gemm_bench_part {
+    int64_t group, begin, end;
+};
+
+/* What the groups of a problem have, in every launch. */
+struct gemm_bench_groups {
+    const int32_t *numbers; /* as a launch reads them */
+    size_t number_count;
+    const struct gemm_bench_part *parts; /* in the order of groups; none is empty */
+    size_t part_count;
+};
+
+/* What is measured. */
+struct gemm_bench_problem {
+    const jit_gemm_problem *problem;
+    const jit_gemm_epilogue *epilogue; /* the registered one that the problem names, or NULL
+                                          if it names none */
+    const struct gemm_bench_groups *groups; /* NULL if the problem has none */
+};
+
 struct gemm_bench; /* opaque; one thread at a time */
 
 /* Can this problem be measured? 0, or -1 with the reason; needs no device. */
@@ -101,12 +126,10 @@ int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *
 const struct gemm_bench_machine *gemm_bench_machine(const struct gemm_bench *bench);
 
 /*
- * Measures one problem. `epilogue` is the registered epilogue that the problem names, or
- * NULL if it names none; its operands get random inputs. All sizes run at their planned
- * value. The results of the contenders must agree, or the call fails.
+ * Measures one problem. Operands of its epilogue get random inputs. All sizes run at their
+ * planned value. The results of the contenders must agree, or the call fails.
  */
-int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                       const jit_gemm_epilogue *epilogue,
+int gemm_bench_measure(struct gemm_bench *bench, const struct gemm_bench_problem *problem,
                        struct gemm_bench_result *ret_result,
                        char error[GEMM_BENCH_ERROR_SIZE]);
 
@@ -114,9 +137,10 @@ int gemm_bench_measure(struct gemm_bench *bench, const jit_gemm_problem *problem
  * Measures kernels of one problem beside each other: an entry for each, in their order;
  * ratios are to the first. Notes are their configs; the first one's is the result's.
  */
-int gemm_bench_measure_kernels(struct gemm_bench *bench, const jit_gemm_problem *problem,
-                               const jit_gemm_epilogue *epilogue, jit_gemm *const *gemms,
-                               size_t count, struct gemm_bench_result *ret_result,
+int gemm_bench_measure_kernels(struct gemm_bench *bench,
+                               const struct gemm_bench_problem *problem,
+                               jit_gemm *const *gemms, size_t count,
+                               struct gemm_bench_result *ret_result,
                                char error[GEMM_BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One problem with everything that is timed on it. Shared by gemm_bench.c (the order of
- * things), gemm_rivals.c (cuBLASLt's side) and gemm_timing.c (launches, times, results).
+ * things), gemm_rivals.c (the others' side) and gemm_timing.c (launches, times, results).
  */
 #ifndef BENCH_GEMM_MATCH_H
 #define BENCH_GEMM_MATCH_H
@@ -13,6 +13,7 @@
 #include "cuda_driver.h"
 #include "elementwise.h"
 #include "gemm_bench.h"
+#include "gemm_dense.h"
 #include "gemm_set.h"
 #include "gpu_state.h"
 #include "rival_scales.h"
@@ -32,12 +33,13 @@ struct gemm_bench {
     int warmed;
 };
 
-/* One thing that is timed: a kernel of jit_gemm, or a cuBLASLt algorithm with perhaps a
- * second kernel. */
+/* One thing that is timed: a kernel of jit_gemm, a loop of its dense ones, or a cuBLASLt
+ * algorithm with perhaps a second kernel. */
 struct contender {
     struct gemm_bench_entry *entry;
-    const jit_gemm *gemm;       /* borrowed; NULL: the plan */
-    struct cublaslt_plan *plan; /* NULL: jit_gemm */
+    const jit_gemm *gemm;           /* borrowed; NULL: the plan, or the loop */
+    const struct gemm_dense *dense; /* borrowed; NULL: no loop */
+    struct cublaslt_plan *plan;     /* NULL: jit_gemm */
     int algorithm;
     const struct elementwise *after; /* may be NULL */
     const uint32_t *after_operands;  /* its operands' numbers in the sets */
@@ -56,6 +58,7 @@ struct contender {
 struct match {
     struct gemm_bench *bench;
     const jit_gemm_epilogue *epilogue;
+    struct gemm_dense *dense;
     jit_gemm *gemm; /* owned; NULL where the caller has them */
     struct gemm_sets *sets;
     size_t next_set;
@@ -105,6 +108,8 @@ struct contender *gemm_match_add(struct match *match, const char *name,
                                  const uint32_t *after_operands);
 /* Adds cuBLASLt's contenders, or entries that say why they are absent. */
 void gemm_match_add_rivals(struct match *match);
+/* The same of the loop of dense products that the groups of a problem come to. */
+int gemm_match_add_dense(struct match *match, const jit_gemm_problem *problem);
 /* Times the algorithms of a contender's plan quickly and keeps the fastest. */
 int gemm_match_choose_algorithm(struct match *match, struct contender *contender);
 

@@ -44,6 +44,9 @@ void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result)
     if (result->epilogue[0] != '\0') {
         fprintf(out, "  epilogue  %s\n", result->epilogue);
     }
+    if (result->groups[0] != '\0') {
+        fprintf(out, "  groups    %s\n", result->groups);
+    }
     fprintf(
         out,
         "  config    %s; %u registers, %u bytes spilled, %u CTAs\n"
@@ -101,6 +104,9 @@ void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
     }
     print_string_field(out, "problem", result->problem);
     print_string_field(out, "epilogue", result->epilogue);
+    if (result->groups[0] != '\0') {
+        print_string_field(out, "groups", result->groups);
+    }
     print_string_field(out, "config", result->config);
     print_string_field(out, "kernel", result->entry_point);
     print_string_field(out, "origin", jit_gemm_origin_name(result->origin));

@@ -256,6 +256,9 @@ static const char *find_obstacle(const struct gemm_shape *shape, bool is_fused)
         return "cuBLASLt and the second kernel have no pairs of columns, which a gated "
                "epilogue takes";
     }
+    if (shape->group_by != JIT_GEMM_GROUP_NONE) {
+        return "cuBLASLt's products here have no groups; a rival is --against dense";
+    }
     return is_fused && shape->is_column_major ? "the second kernel has no column-major D"
                                               : NULL;
 }
@@ -303,4 +306,23 @@ void gemm_match_add_rivals(struct match *match)
     if (fused) {
         add_gelu_bias(match);
     }
+}
+
+int gemm_match_add_dense(struct match *match, const jit_gemm_problem *problem)
+{
+    static const char name[] = "dense, group by group";
+    char why[BENCH_ERROR_SIZE];
+    if (gemm_dense_obstacle(match->sets, why, sizeof(why))) {
+        add_absent(match, name, why);
+        return 0;
+    }
+    if (gemm_dense_create(match->bench->context, problem, match->sets, &match->dense,
+                          match->error) != 0) {
+        return -1;
+    }
+    struct contender *contender = gemm_match_add(match, name, NULL, NULL, NULL);
+    contender->dense = match->dense;
+    gemm_dense_describe(match->dense, contender->entry->note,
+                        sizeof(contender->entry->note));
+    return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gemm_groups.h"
 #include "verify/quantise.h"
 
 /* Elements of the random block that fills every matrix, from another place each time. Odd,
@@ -13,7 +14,6 @@
 #define BLOCK_ELEMENTS ((size_t)4194301)
 
 #define ADDRESS_ALIGNMENT ((size_t)256)
-#define ROW_ALIGNMENT     16
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -33,75 +33,6 @@ static void *make_block(jit_gemm_dtype type, uint64_t *state)
         element_fill_random(&view, block, next_random(state));
     }
     return block;
-}
-
-/* What two matrices promise together (0: ROW_ALIGNMENT each). */
-static uint32_t lesser_alignment(uint32_t one, uint32_t other)
-{
-    const uint32_t first = one != 0 ? one : ROW_ALIGNMENT;
-    const uint32_t second = other != 0 ? other : ROW_ALIGNMENT;
-    return first < second ? first : second;
-}
-
-/* Rows are aligned to what the problem promises, and to no more: else a kernel for
- * unaligned rows would be timed with aligned ones. */
-static int64_t promised_ld(int64_t elements, jit_gemm_dtype type, uint32_t promised)
-{
-    const uint32_t own = (uint32_t)element_size(type);
-    const uint32_t alignment = promised > own ? promised : own;
-    const int64_t ld = element_padded_ld(type, elements, alignment);
-    const bool is_better = element_padded_ld(type, ld, UINT64_C(2) * alignment) == ld;
-    return alignment < ROW_ALIGNMENT && is_better
-               ? element_padded_ld(type, ld + 1, alignment)
-               : ld;
-}
-
-void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kernel,
-                     struct gemm_shape *ret_shape)
-{
-    struct gemm_shape s = {
-        .m = problem->m.size,
-        .n = problem->n.size,
-        .k = problem->k.size,
-        .batch = problem->batch.size > 0 ? problem->batch.size : 1,
-        .a_type = problem->a.dtype,
-        .sums_fast = problem->accumulate == JIT_GEMM_ACCUMULATE_FAST,
-        .b_type =
-            problem->b.dtype != JIT_GEMM_DTYPE_NONE ? problem->b.dtype : problem->a.dtype,
-        .c_type = problem->c.dtype,
-        .d_type = element_d_type(problem),
-        .a_layout = problem->a.layout,
-        .b_layout = problem->b.layout,
-        .a_scale = problem->a.scale,
-        .b_scale = problem->b.scale,
-        .d_scale = problem->d.scale,
-        .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
-        .is_gated = kernel->is_gated != 0,
-        .is_column_major = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR,
-        .is_reference = strstr(kernel->config, "kernel=reference") != NULL,
-    };
-    s.d_columns = s.is_gated ? s.n / 2 : s.n;
-    const uint32_t input_alignment =
-        lesser_alignment(problem->a.alignment, problem->b.alignment);
-    const bool a_k_major = s.a_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const bool b_k_major = s.b_layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    s.lda = promised_ld(a_k_major ? s.k : s.m, s.a_type, input_alignment);
-    s.ldb = promised_ld(b_k_major ? s.k : s.n, s.b_type, input_alignment);
-    const int64_t c_line = s.is_column_major ? s.m : s.n;
-    const int64_t d_line = s.is_column_major ? s.m : s.d_columns;
-    s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE
-                ? promised_ld(c_line, s.c_type, s.output_alignment)
-                : 0;
-    s.ldd = promised_ld(d_line, s.d_type, s.output_alignment);
-    s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
-    s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
-    s.c_batch_stride = s.ldc * (s.is_column_major ? s.n : s.m);
-    s.d_batch_stride = s.ldd * (s.is_column_major ? s.d_columns : s.m);
-    if (s.d_scale.dtype == JIT_GEMM_DTYPE_NONE) {
-        s.d_scale.dtype =
-            s.d_scale.block_k == 32 ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32;
-    }
-    *ret_shape = s;
 }
 
 static size_t reserve(size_t *used, size_t bytes)
@@ -133,7 +64,7 @@ static struct element_view view_operand(const struct gemm_shape *shape,
 {
     const bool is_input = operand->role == JIT_GEMM_OPERAND_INPUT;
     struct element_view view = {.dtype = operand->dtype,
-                                .batch = is_input ? 1 : shape->batch,
+                                .batch = is_input ? 1 : shape->d_batches,
                                 .rows = 1,
                                 .columns = 1};
     jit_gemm_operand_kind kind = operand->kind;
@@ -166,13 +97,13 @@ static struct element_view view_operand(const struct gemm_shape *shape,
         view.columns = divide_up(shape->d_columns, 16);
         break;
     case JIT_GEMM_OPERAND_MATRIX:
-        view.batch = shape->batch;
+        view.batch = shape->d_batches;
         view.rows = shape->is_column_major ? shape->d_columns : shape->m;
         view.columns = shape->is_column_major ? shape->m : shape->d_columns;
         break;
     }
     view.ld = kind == JIT_GEMM_OPERAND_MATRIX
-                  ? promised_ld(view.columns, view.dtype, shape->output_alignment)
+                  ? gemm_shape_ld(view.columns, view.dtype, shape->output_alignment)
                   : view.columns;
     view.batch_stride = view.ld * view.rows;
     return view;
@@ -197,15 +128,22 @@ static void place_operand(const struct gemm_shape *shape, const jit_gemm_operand
     *ret_place = place;
 }
 
-static void place_scales(const jit_gemm_scale *scale, int64_t mn,
+/* 0 where there is one of it. */
+static int64_t stride_of(int64_t batches, int64_t batch_stride)
+{
+    return batches > 1 ? batch_stride : 0;
+}
+
+static void place_scales(const jit_gemm_scale *scale, int64_t mn, int64_t batch,
                          const struct gemm_shape *shape, size_t *used,
                          struct gemm_scale_place *ret_place)
 {
-    gemm_scales_describe(scale, mn, shape->k, shape->batch, &ret_place->scales);
+    gemm_scales_describe(scale, mn, shape->k, batch, &ret_place->scales);
     ret_place->bytes =
         (size_t)(ret_place->scales.count * ret_place->scales.batches) * sizeof(float);
+    const int64_t stride = stride_of(ret_place->scales.batches, ret_place->scales.count);
     ret_place->batch_stride =
-        ret_place->scales.batches > 1 ? ret_place->scales.count : JIT_GEMM_STRIDE_BROADCAST;
+        scale->kind == JIT_GEMM_SCALE_TENSOR ? JIT_GEMM_STRIDE_BROADCAST : stride;
     ret_place->offset = reserve(used, ret_place->bytes);
 }
 
@@ -226,19 +164,24 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
 {
     const struct gemm_shape *s = &sets->shape;
     size_t used = 0;
-    const size_t a_bytes = matrix_bytes(s->a_batch_stride, s->batch, s->a_type);
-    const size_t b_bytes = matrix_bytes(s->b_batch_stride, s->batch, s->b_type);
+    const size_t a_bytes = matrix_bytes(s->a_batch_stride, s->a_batches, s->a_type);
+    const size_t b_bytes = matrix_bytes(s->b_batch_stride, s->b_batches, s->b_type);
     const size_t c_bytes = s->c_type != JIT_GEMM_DTYPE_NONE
-                               ? matrix_bytes(s->c_batch_stride, s->batch, s->c_type)
+                               ? matrix_bytes(s->c_batch_stride, s->d_batches, s->c_type)
                                : 0;
-    sets->d_bytes = matrix_bytes(s->d_batch_stride, s->batch, s->d_type);
+    sets->d_bytes = matrix_bytes(s->d_batch_stride, s->d_batches, s->d_type);
     sets->a_offset = reserve(&used, a_bytes);
     sets->b_offset = reserve(&used, b_bytes);
     sets->c_offset = reserve(&used, c_bytes);
-    place_scales(&s->a_scale, s->m, s, &used, &sets->a_scale);
-    place_scales(&s->b_scale, s->n, s, &used, &sets->b_scale);
-    sets->input_bytes =
-        a_bytes + b_bytes + c_bytes + sets->a_scale.bytes + sets->b_scale.bytes;
+    place_scales(&s->a_scale, s->m, s->d_batches, s, &used, &sets->a_scale);
+    place_scales(&s->b_scale, s->n, s->batch, s, &used, &sets->b_scale);
+    const size_t read_bytes = sets->groups != NULL ? gemm_groups_read_bytes(s, sets->groups)
+                                                   : a_bytes + b_bytes + c_bytes;
+    sets->input_bytes = read_bytes + sets->a_scale.bytes + sets->b_scale.bytes;
+    if (sets->groups != NULL) {
+        sets->numbers_offset = reserve(&used, sets->groups->number_count * sizeof(int32_t));
+        sets->addresses_offset = reserve(&used, gemm_groups_address_bytes(s));
+    }
     sets->operand_count = epilogue != NULL ? epilogue->operand_count : 0;
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         place_operand(s, &epilogue->operands[i], &used, &sets->operands[i]);
@@ -251,35 +194,44 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
     sets->set_bytes = used;
 }
 
-/* Of what lies at `offset` inside a set. */
-static uint64_t address_of(const struct gemm_sets *sets, size_t set, size_t offset)
+uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset)
 {
     return sets->arena + (uint64_t)set * sets->set_bytes + offset;
+}
+
+/* Inputs other than matrices are one for all batches, unless they have the rows of all
+ * groups. */
+static int64_t shared_stride(const struct gemm_shape *shape, bool has_rows)
+{
+    return has_rows && shape->d_batches < shape->batch ? 0 : JIT_GEMM_STRIDE_BROADCAST;
 }
 
 static jit_gemm_arg operand_argument(const struct gemm_sets *sets, size_t set,
                                      const struct gemm_operand_place *place)
 {
     if (reduces(place->role)) {
-        return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
+        return (jit_gemm_arg){.pointer = gemm_sets_address(sets, set, place->offset),
                               .ld = sets->shape.is_reference ? place->view.ld : 0};
     }
     if (place->kind == JIT_GEMM_OPERAND_SCALAR) {
         return (jit_gemm_arg){.value = place->value};
     }
     const bool is_matrix = place->kind == JIT_GEMM_OPERAND_MATRIX;
-    return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
-                          .ld = is_matrix ? place->view.ld : 0,
-                          .batch_stride = is_matrix ? place->view.batch_stride
-                                                    : JIT_GEMM_STRIDE_BROADCAST};
+    const bool has_rows = place->kind == JIT_GEMM_OPERAND_COLUMN_VECTOR;
+    return (jit_gemm_arg){
+        .pointer = gemm_sets_address(sets, set, place->offset),
+        .ld = is_matrix ? place->view.ld : 0,
+        .batch_stride = is_matrix ? stride_of(place->view.batch, place->view.batch_stride)
+                                  : shared_stride(&sets->shape, has_rows)};
 }
 
+/* `batch_stride` 0: there is one matrix. */
 static jit_gemm_arg matrix_argument(const struct gemm_sets *sets, size_t set, size_t offset,
                                     int64_t ld, int64_t batch_stride)
 {
-    return (jit_gemm_arg){.pointer = address_of(sets, set, offset),
+    return (jit_gemm_arg){.pointer = gemm_sets_address(sets, set, offset),
                           .ld = ld,
-                          .batch_stride = sets->shape.batch > 1 ? batch_stride : 0};
+                          .batch_stride = batch_stride};
 }
 
 static jit_gemm_arg scale_argument(const struct gemm_sets *sets, size_t set,
@@ -288,8 +240,20 @@ static jit_gemm_arg scale_argument(const struct gemm_sets *sets, size_t set,
     if (place->bytes == 0) {
         return (jit_gemm_arg){0};
     }
-    return (jit_gemm_arg){.pointer = address_of(sets, set, place->offset),
-                          .batch_stride = sets->shape.batch > 1 ? place->batch_stride : 0};
+    return (jit_gemm_arg){.pointer = gemm_sets_address(sets, set, place->offset),
+                          .batch_stride =
+                              stride_of(sets->shape.batch, place->batch_stride)};
+}
+
+static struct gemm_groups_place place_groups(const struct gemm_sets *sets, size_t set)
+{
+    return (struct gemm_groups_place){
+        .numbers = gemm_sets_address(sets, set, sets->numbers_offset),
+        .addresses = gemm_sets_address(sets, set, sets->addresses_offset),
+        .matrices = {gemm_sets_address(sets, set, sets->a_offset),
+                     gemm_sets_address(sets, set, sets->b_offset),
+                     gemm_sets_address(sets, set, sets->c_offset),
+                     gemm_sets_address(sets, set, sets->d_offset)}};
 }
 
 static void fill_arguments(struct gemm_sets *sets, size_t set)
@@ -299,23 +263,30 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         operands[i] = operand_argument(sets, set, &sets->operands[i]);
     }
-    sets->args[set] = (jit_gemm_args){
-        .struct_size = sizeof(jit_gemm_args),
-        .a = matrix_argument(sets, set, sets->a_offset, s->lda, s->a_batch_stride),
-        .b = matrix_argument(sets, set, sets->b_offset, s->ldb, s->b_batch_stride),
-        .d = matrix_argument(sets, set, sets->d_offset, s->ldd, s->d_batch_stride),
-        .a_scale = scale_argument(sets, set, &sets->a_scale),
-        .b_scale = scale_argument(sets, set, &sets->b_scale),
-        .d_scale = scale_argument(sets, set, &sets->d_scale),
-        .operands = sets->operand_count > 0 ? operands : NULL,
-        .operand_count = sets->operand_count,
-        .m = s->m,
-        .n = s->n,
-        .k = s->k,
-        .batch = s->batch};
+    sets->args[set] =
+        (jit_gemm_args){.struct_size = sizeof(jit_gemm_args),
+                        .a = matrix_argument(sets, set, sets->a_offset, s->lda,
+                                             stride_of(s->a_batches, s->a_batch_stride)),
+                        .b = matrix_argument(sets, set, sets->b_offset, s->ldb,
+                                             stride_of(s->b_batches, s->b_batch_stride)),
+                        .d = matrix_argument(sets, set, sets->d_offset, s->ldd,
+                                             stride_of(s->d_batches, s->d_batch_stride)),
+                        .a_scale = scale_argument(sets, set, &sets->a_scale),
+                        .b_scale = scale_argument(sets, set, &sets->b_scale),
+                        .d_scale = scale_argument(sets, set, &sets->d_scale),
+                        .operands = sets->operand_count > 0 ? operands : NULL,
+                        .operand_count = sets->operand_count,
+                        .m = s->m,
+                        .n = s->n,
+                        .k = s->k,
+                        .batch = s->batch};
     if (s->c_type != JIT_GEMM_DTYPE_NONE) {
-        sets->args[set].c =
-            matrix_argument(sets, set, sets->c_offset, s->ldc, s->c_batch_stride);
+        sets->args[set].c = matrix_argument(sets, set, sets->c_offset, s->ldc,
+                                            stride_of(s->d_batches, s->c_batch_stride));
+    }
+    if (sets->groups != NULL) {
+        const struct gemm_groups_place place = place_groups(sets, set);
+        gemm_groups_give(s, &place, &sets->args[set]);
     }
 }
 
@@ -352,14 +323,16 @@ static size_t list_inputs(const struct gemm_sets *sets,
 {
     const struct gemm_shape *s = &sets->shape;
     size_t count = 0;
-    pieces[count++] = (struct input_piece){
-        s->a_type, sets->a_offset, matrix_bytes(s->a_batch_stride, s->batch, s->a_type)};
-    pieces[count++] = (struct input_piece){
-        s->b_type, sets->b_offset, matrix_bytes(s->b_batch_stride, s->batch, s->b_type)};
+    pieces[count++] =
+        (struct input_piece){s->a_type, sets->a_offset,
+                             matrix_bytes(s->a_batch_stride, s->a_batches, s->a_type)};
+    pieces[count++] =
+        (struct input_piece){s->b_type, sets->b_offset,
+                             matrix_bytes(s->b_batch_stride, s->b_batches, s->b_type)};
     if (s->c_type != JIT_GEMM_DTYPE_NONE) {
         pieces[count++] =
             (struct input_piece){s->c_type, sets->c_offset,
-                                 matrix_bytes(s->c_batch_stride, s->batch, s->c_type)};
+                                 matrix_bytes(s->c_batch_stride, s->d_batches, s->c_type)};
     }
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         const struct gemm_operand_place *place = &sets->operands[i];
@@ -384,7 +357,7 @@ static int fill_scales(const struct gemm_sets *sets, size_t set,
     }
     gemm_scales_fill(&place->scales, next_random(state), values);
     const jit_gemm_status status = jit_gemm_device_upload(
-        sets->context, address_of(sets, set, place->offset), values, place->bytes);
+        sets->context, gemm_sets_address(sets, set, place->offset), values, place->bytes);
     free(values);
     return status == JIT_GEMM_OK ? 0
                                  : bench_fail(error, "upload: %s", jit_gemm_last_error());
@@ -407,7 +380,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
             status =
                 blocks[type] == NULL
                     ? bench_fail(error, "out of memory")
-                    : upload_random(sets, address_of(sets, set, pieces[i].offset),
+                    : upload_random(sets, gemm_sets_address(sets, set, pieces[i].offset),
                                     pieces[i].bytes, blocks[type], type, &state, error);
         }
         if (status == 0) {
@@ -415,6 +388,11 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
         }
         if (status == 0) {
             status = fill_scales(sets, set, &sets->b_scale, &state, error);
+        }
+        if (status == 0 && sets->groups != NULL) {
+            const struct gemm_groups_place place = place_groups(sets, set);
+            status = gemm_groups_upload(sets->context, &sets->shape, sets->groups, &place,
+                                        error);
         }
     }
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
@@ -466,12 +444,7 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
                           "takes depends on the index; `jit-gemm run` times one that "
                           "is drawn");
     }
-    if (problem->group_by != JIT_GEMM_GROUP_NONE) {
-        return bench_fail(error, "groups are not measured: how many rows each has is the "
-                                 "device's, and nothing to compare with has them; "
-                                 "`jit-gemm run --group-sizes` times a launch");
-    }
-    return 0;
+    return gemm_groups_check(problem, NULL, error);
 }
 
 int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
@@ -483,7 +456,8 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
         return bench_fail(error, "the epilogue has more than %d operands",
                           JIT_GEMM_MAX_OPERANDS);
     }
-    if (gemm_sets_check(request->problem, error) != 0) {
+    if (gemm_sets_check(request->problem, error) != 0 ||
+        gemm_groups_check(request->problem, request->epilogue, error) != 0) {
         return -1;
     }
     if (jit_gemm_get_info(request->gemm, &info) != JIT_GEMM_OK) {
@@ -494,8 +468,16 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
         return bench_fail(error, "out of memory");
     }
     sets->context = context;
+    sets->groups = request->groups;
     gemm_shape_read(request->problem, &info, &sets->shape);
     lay_out_set(sets, request->epilogue);
+    if (sets->groups != NULL && sets->shape.group_by != JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        sets->has_row = gemm_groups_list_rows(&sets->shape, sets->groups);
+        if (sets->has_row == NULL) {
+            gemm_sets_destroy(&sets);
+            return bench_fail(error, "out of memory");
+        }
+    }
     if (allocate_sets(sets, request->rotate_bytes, request->memory_bytes, error) != 0 ||
         fill_inputs(sets, request->seed, error) != 0) {
         gemm_sets_destroy(&sets);
@@ -548,7 +530,7 @@ void gemm_sets_list_results(const struct gemm_sets *sets, struct gemm_results *r
 {
     const struct gemm_shape *s = &sets->shape;
     struct gemm_results results = {0};
-    results.sizes[results.count++] = (size_t)(s->m * s->d_columns * s->batch);
+    results.sizes[results.count++] = (size_t)(s->m * s->d_columns * s->d_batches);
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         if (is_written(&sets->operands[i])) {
             results.sizes[results.count++] = count_elements(&sets->operands[i].view);
@@ -581,7 +563,7 @@ int gemm_sets_poison(const struct gemm_sets *sets, size_t set, bool inverts,
 {
     const unsigned char flip = inverts ? 0xff : 0;
     const jit_gemm_args *args = &sets->args[set];
-    int status = poison(sets, args->d.pointer,
+    int status = poison(sets, gemm_sets_address(sets, set, sets->d_offset),
                         (unsigned char)(element_poison_byte(sets->shape.d_type) ^ flip),
                         sets->d_bytes, error);
     if (status == 0) {
@@ -593,7 +575,7 @@ int gemm_sets_poison(const struct gemm_sets *sets, size_t set, bool inverts,
     for (uint32_t i = 0; i < sets->operand_count && status == 0; i++) {
         const struct gemm_operand_place *place = &sets->operands[i];
         if (is_written(place)) {
-            status = poison(sets, address_of(sets, set, place->offset),
+            status = poison(sets, gemm_sets_address(sets, set, place->offset),
                             (unsigned char)(element_poison_byte(place->view.dtype) ^ flip),
                             place->bytes, error);
         }
@@ -617,9 +599,10 @@ static void *download(const struct gemm_sets *sets, uint64_t address, size_t byt
     return raw;
 }
 
-/* D on the host, with its scales, which may be NULL. */
+/* D on the host, with its scales, which may be NULL; `has_row`: as that of the sets. */
 struct raw_result {
     unsigned char *d;
+    const bool *has_row;
     void *scales;
     int64_t scale_batch_stride;
     bool shows_poison;
@@ -645,8 +628,12 @@ static int convert_result(const struct gemm_shape *s, const struct raw_result *r
     size_t at = 0;
     bool is_bad = false;
     bool is_nonzero = false;
-    for (int64_t row = 0; row < rows * s->batch; row++) {
+    for (int64_t row = 0; row < rows * s->d_batches; row++) {
         for (int64_t col = 0; col < columns; col++) {
+            if (raw->has_row != NULL && !raw->has_row[row]) {
+                ret_values[at++] = 0.0F;
+                continue;
+            }
             const size_t index = (size_t)(row * s->ldd + col);
             double value = element_load(s->d_type, raw->d, index);
             if (raw->scales != NULL) {
@@ -670,8 +657,10 @@ static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
                   float *ret_values, char error[BENCH_ERROR_SIZE])
 {
     const jit_gemm_args *args = &sets->args[set];
-    struct raw_result raw = {.d =
-                                 download(sets, args->d.pointer, sets->d_bytes, who, error),
+    struct raw_result raw = {.d = download(sets,
+                                           gemm_sets_address(sets, set, sets->d_offset),
+                                           sets->d_bytes, who, error),
+                             .has_row = sets->has_row,
                              .scale_batch_stride = sets->d_scale.batch_stride,
                              .shows_poison = !gemm_sets_hide_poison(sets)};
     int status = raw.d != NULL ? 0 : -1;
@@ -692,7 +681,7 @@ static int read_operand(const struct gemm_sets *sets, size_t set,
                         float *ret_values, char error[BENCH_ERROR_SIZE])
 {
     const struct element_view *view = &place->view;
-    const uint64_t address = address_of(sets, set, place->offset);
+    const uint64_t address = gemm_sets_address(sets, set, place->offset);
     void *raw = download(sets, address, place->bytes, who, error);
     bool is_bad = false;
     if (raw == NULL) {
@@ -700,6 +689,9 @@ static int read_operand(const struct gemm_sets *sets, size_t set,
     }
     for (int64_t at = 0; at < (int64_t)count_elements(view); at++) {
         const int64_t row = at / view->columns;
+        if (sets->has_row != NULL && !sets->has_row[row]) {
+            continue;
+        }
         const size_t index = (size_t)(row / view->rows * view->batch_stride +
                                       row % view->rows * view->ld + at % view->columns);
         ret_values[at] = (float)element_load(view->dtype, raw, index);
@@ -741,6 +733,7 @@ void gemm_sets_destroy(struct gemm_sets **sets)
     if ((*sets)->workspace != 0) {
         jit_gemm_device_free((*sets)->context, (*sets)->workspace);
     }
+    free((*sets)->has_row);
     free((*sets)->args);
     free((*sets)->operand_args);
     free(*sets);

@@ -7,25 +7,11 @@
 #include <stdint.h>
 
 #include "bench_util.h"
+#include "gemm_bench.h"
 #include "gemm_scale.h"
+#include "gemm_shape.h"
 #include "jit_gemm/device.h"
 #include "verify/elements.h"
-
-/* A problem with its defaults filled in, and how its matrices lie in memory. */
-struct gemm_shape {
-    int64_t m, n, k, batch;
-    jit_gemm_dtype a_type, b_type, c_type, d_type; /* c_type NONE: no C */
-    jit_gemm_layout a_layout, b_layout;
-    int64_t lda, ldb, ldc, ldd; /* elements: as aligned as the problem promises */
-    int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
-    uint32_t output_alignment; /* bytes: of C, D and matrix operands */
-    jit_gemm_scale a_scale, b_scale, d_scale;
-    bool sums_fast;       /* of 8-bit floats: accumulate=fast */
-    bool is_gated;        /* two columns of B make one of D */
-    bool is_reference;    /* the kernel does not reduce */
-    int64_t d_columns;    /* of D: n, or half of it */
-    bool is_column_major; /* D, and C and matrix operands with it */
-};
 
 /* Where one operand of the epilogue lies inside a set. */
 struct gemm_operand_place {
@@ -55,6 +41,10 @@ struct gemm_sets {
     size_t input_bytes; /* one set, inputs only */
     size_t a_offset, b_offset, c_offset, d_offset;
     size_t d_bytes;
+    const struct gemm_bench_groups *groups; /* borrowed; NULL: none */
+    size_t numbers_offset;                  /* of groups */
+    size_t addresses_offset; /* of each group's A, then B, C, D, where a launch gets them */
+    bool *has_row; /* of each row of D: is it a group's? NULL: all are somebody's */
     struct gemm_scale_place a_scale, b_scale, d_scale;
     uint32_t operand_count;
     struct gemm_operand_place operands[JIT_GEMM_MAX_OPERANDS];
@@ -65,17 +55,13 @@ struct gemm_sets {
 /* What is to be measured, and how much memory it takes. */
 struct gemm_sets_request {
     const jit_gemm_problem *problem;
-    const jit_gemm_epilogue *epilogue; /* may be NULL */
-    const jit_gemm *gemm;              /* a kernel of the problem */
-    size_t rotate_bytes;               /* the inputs of all sets exceed it */
-    size_t memory_bytes;               /* of the device */
+    const jit_gemm_epilogue *epilogue;      /* may be NULL */
+    const struct gemm_bench_groups *groups; /* NULL without groups */
+    const jit_gemm *gemm;                   /* a kernel of the problem */
+    size_t rotate_bytes;                    /* the inputs of all sets exceed it */
+    size_t memory_bytes;                    /* of the device */
     uint64_t seed;
 };
-
-/* Fills in the defaults of a problem, and what a kernel of it says, and chooses leading
- * dimensions. */
-void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kernel,
-                     struct gemm_shape *ret_shape);
 
 /* Fails for a problem that is not measured; gemm_sets_create does so too. */
 int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
@@ -86,6 +72,9 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
  */
 int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
                      struct gemm_sets **ret_sets, char error[BENCH_ERROR_SIZE]);
+
+/* Device address of what lies at `offset` inside a set. */
+uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset);
 
 /* Gives all sets the workspace that the kernel needs, if any. Of several kernels, which run
  * one after the other, the largest stays. */
@@ -111,7 +100,7 @@ bool gemm_sets_hide_poison(const struct gemm_sets *sets);
  * Reads the results of a set into `ret_values`, one behind the other, each as it lies in
  * memory, D times its scales if it has any. Fails if an element is poison, or, of D, NaN or
  * infinite, if a scale is not positive, or if all of D is zero: then a kernel did not
- * compute what it should.
+ * compute what it should. Rows of no group are zeros in `ret_values`, whatever is there.
  */
 int gemm_sets_read_results(const struct gemm_sets *sets, size_t set, const char *who,
                            float *ret_values, char error[BENCH_ERROR_SIZE]);

@@ -46,6 +46,10 @@ int gemm_match_launch(struct match *match, const struct contender *contender, si
     if (contender->plan != NULL) {
         return launch_rival(match, contender, set);
     }
+    if (contender->dense != NULL) {
+        return gemm_dense_run(contender->dense, match->sets, set, match->bench->stream,
+                              match->error);
+    }
     if (jit_gemm_run(contender->gemm, &match->sets->args[set], match->bench->stream) !=
         JIT_GEMM_OK) {
         return bench_fail(match->error, "jit_gemm_run: %s", jit_gemm_last_error());

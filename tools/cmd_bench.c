@@ -7,21 +7,25 @@
 #include "problem_list.h"
 
 static const struct cli_help bench_help = {
-    "bench PROBLEM... [--against cublaslt] [OPTION...]",
+    "bench PROBLEM... [--against cublaslt|dense] [OPTION...]",
     "Times problems on the GPU: inputs in several sets that rotate and exceed the L2\n"
     "cache, medians over rounds. --against cublaslt opens that library at run time and\n"
     "measures it in the same run, in turns; where it has no such epilogue, with a\n"
-    "separate kernel after it. Results are compared before anything is timed. Several\n"
+    "separate kernel after it. Groups have the sizes that --group-sizes says, and work is\n"
+    "counted by these; --against dense launches a product for each, whose sizes the host\n"
+    "knows. Results are compared before anything is timed. Several\n"
     "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n"
     "Emulated devices are refused: their times say nothing of a GPU.\n",
     "  jit-gemm bench 4096x4096x4096 bf16 --against cublaslt\n"
     "  jit-gemm bench 512x512x512 f16 8192x8192x8192 f16 --json\n"
+    "  jit-gemm bench m=4096 n=7168 k=2048 a=bf16 groups=8 --group-sizes zipf \\\n"
+    "      --against dense --replays\n"
     "  jit-gemm bench --shapes model.txt --against cublaslt --replays --out h200.jsonl\n",
 };
 
 struct bench_options {
     struct cli_context_options context;
-    const char *against, *cublaslt, *shapes, *out;
+    const char *against, *cublaslt, *shapes, *group_sizes, *out;
     int64_t rounds, round_ms, warmup_ms, seed;
     bool replays, json;
 };
@@ -34,20 +38,19 @@ struct bench_output {
 };
 
 static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
-                           const struct cli_problem *problem, bool verbose,
+                           const struct listed_problem *problem, bool verbose,
                            const struct bench_output *output)
 {
     struct gemm_bench_result result;
     char error[GEMM_BENCH_ERROR_SIZE] = "";
-    const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem);
-    const int code = cli_problem_register(problem, context, verbose);
+    jit_gemm_epilogue epilogue;
+    const struct gemm_bench_problem measured = listed_problem_of(problem, &epilogue);
+    const int code = cli_problem_register(&problem->problem, context, verbose);
 
     if (code != CLI_OK) {
         return code;
     }
-    if (gemm_bench_measure(bench, &problem->problem,
-                           cli_problem_has_epilogue(problem) ? &epilogue : NULL, &result,
-                           error) != 0) {
+    if (gemm_bench_measure(bench, &measured, &result, error) != 0) {
         return cli_error("%s", error);
     }
     if (output->json != NULL) {
@@ -68,7 +71,9 @@ static int measure_all(const struct bench_options *options, jit_gemm_context *co
     const bool verbose = options->context.verbose;
     struct gemm_bench *bench = NULL;
     const struct gemm_bench_options settings = {
-        .against_cublaslt = options->against != NULL,
+        .against_cublaslt =
+            options->against != NULL && strcmp(options->against, "cublaslt") == 0,
+        .against_dense = options->against != NULL && strcmp(options->against, "dense") == 0,
         .cublaslt_path = options->cublaslt,
         .nvrtc_path = options->context.nvrtc,
         .rounds = (int)options->rounds,
@@ -118,8 +123,9 @@ static int bench_problems(const struct bench_options *options, jit_gemm_context 
 static int check_options(const struct bench_options *options,
                          const struct cli_problem *model)
 {
-    if (options->against != NULL && strcmp(options->against, "cublaslt") != 0) {
-        return cli_usage_error("--against: there is no `%s`; use cublaslt",
+    if (options->against != NULL && strcmp(options->against, "cublaslt") != 0 &&
+        strcmp(options->against, "dense") != 0) {
+        return cli_usage_error("--against: there is no `%s`; use cublaslt or dense",
                                options->against);
     }
     if (options->rounds > GEMM_BENCH_MAX_ROUNDS) {
@@ -140,8 +146,11 @@ int cmd_bench(int argc, char **argv)
     struct bench_options options = {.seed = 1};
     struct cli_problem model = {0};
     const struct cli_option own[] = {
-        {"--against", "cublaslt", "the library to measure beside", CLI_TEXT,
-         &options.against},
+        {"--against", "NAME",
+         "what to measure beside: cublaslt, that library; of groups\n"
+         "dense, a product of our own for each of them",
+         CLI_TEXT, &options.against},
+        PROBLEM_LIST_GROUP_SIZES(&options.group_sizes),
         {"--shapes", "FILE", "problems, one in a line, beside those that are given",
          CLI_TEXT, &options.shapes},
         {"--cublaslt", "PATH", "its file; default: the usual places", CLI_TEXT,
@@ -174,7 +183,8 @@ int cmd_bench(int argc, char **argv)
     }
     code = check_options(&options, &model);
     if (code == CLI_OK) {
-        code = problem_list_read(&model, argv + 1, words, options.shapes, &problems);
+        code = problem_list_read(&model, argv + 1, words, options.shapes,
+                                 options.group_sizes, &problems);
     }
     if (code == CLI_OK) {
         code = cli_context_open_gpu("bench", &options.context, &context);

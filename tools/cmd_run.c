@@ -424,11 +424,7 @@ int cmd_run(int argc, char **argv)
          &options.sizes.k},
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
-        {"--group-sizes", "LIST",
-         "rows of each group, such as 0,7,1200, with group_by=rows\n"
-         "in whole blocks of 128, with k_offsets elements of K;\n"
-         "default: all the same",
-         CLI_TEXT, &options.sizes.groups},
+        {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &options.sizes.groups},
         {"--lda", "N",
          "elements between stored rows of A; default: packed,\npadded to 16 "
          "bytes, or as input_align and\noutput_align say",

@@ -27,7 +27,7 @@ static const struct cli_help tune_help = {
 
 struct tune_options {
     struct cli_context_options context;
-    const char *output, *shapes;
+    const char *output, *shapes, *group_sizes;
     int64_t rounds, seed, candidates;
     bool update, json;
 };
@@ -55,8 +55,7 @@ static bool is_interrupted(void)
 void tune_problems_free(struct tune_problems *problems)
 {
     for (size_t i = 0; i < problems->count; i++) {
-        cli_problem_free(problems->items[i].problem);
-        free(problems->items[i].problem);
+        listed_problem_free(&problems->items[i].problem);
         free(problems->items[i].candidates);
         free(problems->items[i].text);
     }
@@ -78,7 +77,8 @@ static int read_problems(const struct tune_options *options,
                          struct tune_problems *problems)
 {
     struct problem_list list = {0};
-    const int code = problem_list_read(model, words, count, options->shapes, &list);
+    const int code = problem_list_read(model, words, count, options->shapes,
+                                       options->group_sizes, &list);
 
     if (code != CLI_OK) {
         problem_list_free(&list);
@@ -88,7 +88,8 @@ static int read_problems(const struct tune_options *options,
     problems->count = list.count;
     for (size_t i = 0; i < list.count; i++) {
         problems->items[i] = (struct tune_problem){
-            .problem = list.items[i], .text = text_without_config(&list.items[i]->problem)};
+            .problem = list.items[i],
+            .text = text_without_config(&list.items[i]->problem.problem)};
     }
     free(list.items); /* the problems are the caller's now */
     return CLI_OK;
@@ -111,7 +112,7 @@ static int write_recipe(jit_gemm_context *context, const struct tune_options *op
             continue;
         }
         const struct tune_candidate *best = &problem->candidates[problem->best];
-        named[count] = problem->problem->problem;
+        named[count] = problem->problem->problem.problem;
         memcpy(named[count].config, best->config, sizeof(best->config));
         lines[count] =
             (jit_gemm_recipe_line){&named[count], best->measured_us, best->predicted_us};
@@ -135,8 +136,8 @@ static int prepare(jit_gemm_context *context, const struct tune_options *options
 {
     for (size_t i = 0; i < problems->count; i++) {
         struct tune_problem *problem = &problems->items[i];
-        int code =
-            cli_problem_register(problem->problem, context, options->context.verbose);
+        int code = cli_problem_register(&problem->problem->problem, context,
+                                        options->context.verbose);
 
         if (code == CLI_OK) {
             code = tune_list_candidates(context, (size_t)options->candidates,
@@ -249,6 +250,7 @@ int cmd_tune(int argc, char **argv)
          CLI_FLAG, &options.update},
         {"--shapes", "FILE", "problems, one in a line, beside those that are given",
          CLI_TEXT, &options.shapes},
+        PROBLEM_LIST_GROUP_SIZES(&options.group_sizes),
         {"--candidates", "N", "configs to measure, the model's best first; 8", CLI_INT,
          &options.candidates},
         {"--rounds", "N", "timed rounds; 0, the default: 15", CLI_INT, &options.rounds},

@@ -7,32 +7,35 @@
 #include "../bench/gemm_bench.h"
 
 static int add_problem(const struct cli_problem *model, char **words, int count,
-                       struct problem_list *list)
+                       const char *group_sizes, struct problem_list *list)
 {
     char error[GEMM_BENCH_ERROR_SIZE] = "";
-    struct cli_problem **grown =
-        realloc(list->items, (list->count + 1) * sizeof(struct cli_problem *));
+    struct listed_problem **grown =
+        realloc(list->items, (list->count + 1) * sizeof(struct listed_problem *));
 
     if (grown == NULL) {
         return cli_error("no memory");
     }
     list->items = grown;
-    struct cli_problem *own = cli_alloc(sizeof(*own));
-    *own = *model;
+    struct listed_problem *own = cli_alloc(sizeof(*own));
+    *own = (struct listed_problem){.problem = *model};
     list->items[list->count++] = own;
-    const int code = cli_problem_read(own, words, count);
-    if (code == CLI_OK && gemm_bench_check(&own->problem, error) != 0) {
+    const int code = cli_problem_read(&own->problem, words, count);
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (gemm_bench_check(&own->problem.problem, error) != 0) {
         return cli_usage_error("%s", error);
     }
-    return code;
+    return bench_groups_read(&own->problem.problem, group_sizes, &own->groups);
 }
 
 static int read_words(const struct cli_problem *model, char **words, int count,
-                      struct problem_list *list)
+                      const char *group_sizes, struct problem_list *list)
 {
     for (int at = 0; at < count;) {
         const int length = cli_count_problem_words(words + at, count - at);
-        const int code = add_problem(model, words + at, length, list);
+        const int code = add_problem(model, words + at, length, group_sizes, list);
 
         if (code != CLI_OK) {
             return code;
@@ -43,7 +46,7 @@ static int read_words(const struct cli_problem *model, char **words, int count,
 }
 
 static int read_shapes(const struct cli_problem *model, const char *path,
-                       struct problem_list *list)
+                       const char *group_sizes, struct problem_list *list)
 {
     size_t size = 0, number = 0;
     char *text = cli_read_file(path, &size);
@@ -59,7 +62,7 @@ static int read_shapes(const struct cli_problem *model, const char *path,
         if (line[0] == '\0' || line[0] == '#') {
             continue;
         }
-        code = add_problem(model, &line, 1, list);
+        code = add_problem(model, &line, 1, group_sizes, list);
         if (code != CLI_OK) {
             cli_note("%s: line %zu", path, number);
         }
@@ -68,25 +71,59 @@ static int read_shapes(const struct cli_problem *model, const char *path,
     return code;
 }
 
-int problem_list_read(const struct cli_problem *model, char **words, int count,
-                      const char *shapes, struct problem_list *list)
+static bool has_groups(const struct problem_list *list)
 {
-    int code = read_words(model, words, count, list);
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i]->groups.own.count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int problem_list_read(const struct cli_problem *model, char **words, int count,
+                      const char *shapes, const char *group_sizes,
+                      struct problem_list *list)
+{
+    int code = read_words(model, words, count, group_sizes, list);
 
     if (code == CLI_OK && shapes != NULL) {
-        code = read_shapes(model, shapes, list);
+        code = read_shapes(model, shapes, group_sizes, list);
     }
     if (code == CLI_OK && list->count == 0) {
         code = cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
     }
+    if (code == CLI_OK && group_sizes != NULL && !has_groups(list)) {
+        code = cli_usage_error("--group-sizes needs groups in a problem, such as groups=8");
+    }
     return code;
+}
+
+void listed_problem_free(struct listed_problem **problem)
+{
+    if (*problem != NULL) {
+        cli_problem_free(&(*problem)->problem);
+        bench_groups_free(&(*problem)->groups);
+        free(*problem);
+        *problem = NULL;
+    }
+}
+
+struct gemm_bench_problem listed_problem_of(const struct listed_problem *problem,
+                                            jit_gemm_epilogue *ret_epilogue)
+{
+    const bool has_epilogue = cli_problem_has_epilogue(&problem->problem);
+
+    *ret_epilogue = cli_problem_epilogue(&problem->problem);
+    return (struct gemm_bench_problem){.problem = &problem->problem.problem,
+                                       .epilogue = has_epilogue ? ret_epilogue : NULL,
+                                       .groups = bench_groups_of(&problem->groups)};
 }
 
 void problem_list_free(struct problem_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        cli_problem_free(list->items[i]);
-        free(list->items[i]);
+        listed_problem_free(&list->items[i]);
     }
     free(list->items);
     *list = (struct problem_list){0};

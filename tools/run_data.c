@@ -44,7 +44,8 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    rows[i].name, rows[i].name);
         }
         const bool is_divided = rows[i].target == divided;
-        const bool is_counted = is_divided && is_dynamic && asked->groups != NULL;
+        const bool is_counted =
+            is_divided && is_dynamic && run_groups_is_list(asked->groups);
         *rows[i].target = rows[i].asked ? rows[i].asked : is_counted ? 0 : rows[i].dim.size;
         if (is_counted) {
             continue; /* so many as the groups need */

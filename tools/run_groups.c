@@ -32,6 +32,11 @@ static bool have_ends(const struct run_groups *groups)
     return groups->by == JIT_GEMM_GROUP_BY_OFFSETS || run_groups_divide_k(groups->by);
 }
 
+bool run_groups_is_list(const char *text)
+{
+    return text != NULL && strcmp(text, "uniform") != 0 && strcmp(text, "zipf") != 0;
+}
+
 /* Next number of the list, or a usage error. */
 static int read_size(const char *list, const char **at, int64_t *ret_size)
 {
@@ -39,7 +44,8 @@ static int read_size(const char *list, const char **at, int64_t *ret_size)
     const long long size = strtoll(*at, &end, 10);
 
     if (end == *at || size < 0 || size > INT32_MAX || (*end != ',' && *end != '\0')) {
-        return cli_usage_error("--group-sizes: `%s` is no list of sizes such as 0,7,1200",
+        return cli_usage_error("--group-sizes: `%s` is no list of sizes such as 0,7,1200, "
+                               "nor uniform or zipf",
                                list);
     }
     *ret_size = size;
@@ -88,6 +94,52 @@ static void share_extent(const struct run_groups *groups, int64_t extent)
     for (int64_t i = 0; i < groups->count; i++) {
         groups->numbers[i] = (int32_t)(have_ends(groups) ? part + (i < rest) : extent);
     }
+}
+
+static bool have_common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 1;
+}
+
+/* What one group after the other goes on by in the order of sizes, so that each place has
+ * one and neighbours lie apart. */
+static int64_t rank_step(int64_t count)
+{
+    int64_t step = (count * 5 + 7) / 8;
+
+    while (have_common_divisor(step, count)) {
+        step++;
+    }
+    return step;
+}
+
+/* By 1, 1/2, 1/3 and so on: the largest has the extent or, where all share it, what
+ * rounding leaves besides. Gives the largest. */
+static int64_t share_by_zipf(const struct run_groups *groups, int64_t extent,
+                             bool is_shared)
+{
+    const int64_t step = rank_step(groups->count);
+    double sum = is_shared ? 0.0 : 1.0;
+    int64_t left = extent, largest = 0;
+
+    for (int64_t i = 0; is_shared && i < groups->count; i++) {
+        sum += 1.0 / (double)(i + 1);
+    }
+    for (int64_t i = 0; i < groups->count; i++) {
+        const int64_t rank = (i + 1) * step % groups->count;
+        groups->numbers[i] = (int32_t)((double)extent / (sum * (double)(rank + 1)));
+        left -= groups->numbers[i];
+        largest = rank == 0 ? i : largest;
+    }
+    if (is_shared) {
+        groups->numbers[largest] += (int32_t)left;
+    }
+    return largest;
 }
 
 static int check_extent(const struct run_groups *groups, int64_t *extent)
@@ -203,6 +255,17 @@ static void share_blocks(const struct run_groups *groups, int64_t m)
     }
 }
 
+/* The same, but the largest has the last block, which may be shorter: it has most turns. */
+static void share_blocks_by_zipf(const struct run_groups *groups, int64_t m)
+{
+    const int64_t blocks = count_blocks(m);
+    const int64_t largest = share_by_zipf(groups, blocks, true);
+    for (int64_t i = 0; i < groups->count; i++) {
+        groups->numbers[i] = (int32_t)(block_begin(groups->numbers[i]) -
+                                       (i == largest ? block_begin(blocks) - m : 0));
+    }
+}
+
 /* Rows of each group become the group of each row. */
 static int name_groups(struct run_groups *groups, int64_t *m)
 {
@@ -230,26 +293,33 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
                             : cli_usage_error("--group-sizes needs groups in the problem, "
                                               "such as groups=8");
     }
+    const bool is_list = run_groups_is_list(list);
+    const bool is_zipf = list != NULL && strcmp(list, "zipf") == 0;
+    const bool has_blocks = problem->group_by == JIT_GEMM_GROUP_BY_ROWS;
     *ret_groups = (struct run_groups){
         /* What is found by pointers counts as what lies together. */
         .by = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS ? JIT_GEMM_GROUP_BY_COUNTS
                                                               : problem->group_by,
         .rest = problem->group_rest,
-        .has_all = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS && list == NULL,
+        .has_all = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS && !is_list && !is_zipf,
         .count = problem->batch.size,
         .number_count = problem->batch.size,
         .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};
-    if (list != NULL) {
+    if (is_list) {
         const int code = read_list(list, ret_groups->count, ret_groups->numbers);
         if (code != CLI_OK) {
             return code;
         }
-    } else if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+    } else if (has_blocks && is_zipf) {
+        share_blocks_by_zipf(ret_groups, *extent);
+    } else if (has_blocks) {
         share_blocks(ret_groups, *extent);
+    } else if (is_zipf) {
+        share_by_zipf(ret_groups, *extent, have_ends(ret_groups));
     } else {
         share_extent(ret_groups, *extent);
     }
-    if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
+    if (has_blocks) {
         return name_groups(ret_groups, extent);
     }
     const int code = check_extent(ret_groups, extent);

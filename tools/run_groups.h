@@ -24,14 +24,23 @@ struct run_rows {
     int64_t begin, end;
 };
 
+/* What lists of sizes are, for options. */
+#define RUN_GROUP_SIZES_HELP                                     \
+    "rows of each group, such as 0,7,1200, with group_by=rows\n" \
+    "in whole blocks of 128, with k_offsets elements of K;\n"    \
+    "`zipf`: skewed, the i-th largest has 1/i of the largest;\n" \
+    "default: `uniform`, all the same"
+
 /* Do the groups of this problem divide K? */
 bool run_groups_divide_k(jit_gemm_group_by by);
-/* Reads the sizes of the groups from a list such as "0,7,1200", or, where that is NULL,
- * gives all the same, one more to the first ones if need be. `*extent`, the rows or the K
- * of the launch, is set where it is 0: what the groups need. Where rows name
- * their groups, each group gets whole blocks of 128, which lie in turn with those of others
- * and with blocks of no group. CLI_OK, or a usage error was printed; free it in either
- * case.
+/* Are these sizes of groups given one by one, and not a word for all of them, or NULL? */
+bool run_groups_is_list(const char *text);
+/* Reads the sizes of the groups from a list such as "0,7,1200", or, where that is NULL or
+ * "uniform", gives all the same, one more to the first ones if need be; "zipf" shares the
+ * extent by 1, 1/2, 1/3 and so on, in an order that is none of size. `*extent`, the rows or
+ * the K of the launch, is set where it is 0: what the groups need. Where rows name their
+ * groups, each group gets whole blocks of 128, which lie in turn with those of others and
+ * with blocks of no group. CLI_OK, or a usage error was printed; free it in either case.
  */
 int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups);

@@ -6,6 +6,7 @@
 #include "../bench/gemm_bench.h"
 #include "cli.h"
 #include "jit_gemm/recipe.h"
+#include "problem_list.h"
 
 /* A config that is tried. */
 struct tune_candidate {
@@ -19,8 +20,8 @@ struct tune_candidate {
 
 /* One problem. The first candidate is the model's choice. */
 struct tune_problem {
-    struct cli_problem *problem; /* owned */
-    char *text;                  /* without the config; owned */
+    struct listed_problem *problem; /* owned */
+    char *text;                     /* without the config; owned */
     struct tune_candidate *candidates;
     size_t candidate_count;
     size_t best;      /* the fastest, */

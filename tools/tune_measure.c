@@ -12,8 +12,8 @@ enum { MOST_THREADS = 16 };
 int tune_list_candidates(jit_gemm_context *context, size_t most, bool verbose,
                          struct tune_problem *problem)
 {
-    struct cli_snippet snippet = {.text = problem->problem->snippet};
-    const jit_gemm_problem *asked = &problem->problem->problem;
+    struct cli_snippet snippet = {.text = problem->problem->problem.snippet};
+    const jit_gemm_problem *asked = &problem->problem->problem.problem;
     jit_gemm_candidate *list = cli_alloc(most * sizeof(*list));
     size_t count = 0;
     const jit_gemm_status status =
@@ -65,7 +65,7 @@ static void *make_kernels(void *user)
     struct tune_candidate *candidate;
 
     while ((candidate = take_candidate(queue)) != NULL) {
-        jit_gemm_problem problem = queue->problem->problem->problem;
+        jit_gemm_problem problem = queue->problem->problem->problem.problem;
 
         memcpy(problem.config, candidate->config, sizeof(problem.config));
         if (jit_gemm_create(queue->context, &problem, &candidate->gemm) != JIT_GEMM_OK) {
@@ -135,7 +135,9 @@ static void note_results(const struct gemm_bench_result *result,
 static int time_kernels(struct gemm_bench *bench, bool (*is_stopped)(void),
                         struct tune_problem *problem)
 {
-    const jit_gemm_epilogue epilogue = cli_problem_epilogue(problem->problem);
+    jit_gemm_epilogue epilogue;
+    const struct gemm_bench_problem measured =
+        listed_problem_of(problem->problem, &epilogue);
     jit_gemm *gemms[GEMM_BENCH_MAX_ENTRIES];
     char error[GEMM_BENCH_ERROR_SIZE] = "";
     size_t count = 0;
@@ -147,10 +149,7 @@ static int time_kernels(struct gemm_bench *bench, bool (*is_stopped)(void),
     }
     struct gemm_bench_result *result = cli_alloc(sizeof(*result));
     int code = CLI_OK;
-    if (gemm_bench_measure_kernels(bench, &problem->problem->problem,
-                                   cli_problem_has_epilogue(problem->problem) ? &epilogue
-                                                                              : NULL,
-                                   gemms, count, result, error) == 0) {
+    if (gemm_bench_measure_kernels(bench, &measured, gemms, count, result, error) == 0) {
         note_results(result, problem);
     } else {
         code = is_stopped() ? CLI_FAILED : cli_error("%s: %s", problem->text, error);
@@ -162,14 +161,14 @@ static int time_kernels(struct gemm_bench *bench, bool (*is_stopped)(void),
 int tune_measure(struct gemm_bench *bench, jit_gemm_context *context,
                  bool (*is_stopped)(void), bool verbose, struct tune_problem *problem)
 {
-    const struct cli_snippet snippet = {.text = problem->problem->snippet};
+    const struct cli_snippet snippet = {.text = problem->problem->problem.snippet};
     struct queue queue = {
         .context = context, .problem = problem, .is_stopped = is_stopped, .next = 1};
     jit_gemm *chosen = NULL;
     /* First, because its load may find that the device holds smaller clusters only: then
      * others are candidates. */
     const jit_gemm_status status =
-        jit_gemm_create(context, &problem->problem->problem, &chosen);
+        jit_gemm_create(context, &problem->problem->problem.problem, &chosen);
 
     if (status != JIT_GEMM_OK) {
         if (is_stopped()) {

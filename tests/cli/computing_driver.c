@@ -26,6 +26,11 @@
  * COMPUTING_LAYOUT, column, is that of D and C. Only faults of one element beside it.
  *
  * COMPUTING_PAIR, halves or interleaved, is the epilogue `d = acc0 * acc1;`.
+ *
+ * COMPUTING_GROUPS, for instance "offsets 48", is the form of the groups of those launches
+ * that get numbers, and N of all launches: one whose M it is has B for its A. With
+ * k_offsets all A and B are MN-major. One more that goes wrong: group (the last one that
+ * has something has the B, or the K, of the one before).
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -60,6 +65,13 @@ struct plan {
     jit_gemm_dtype a_type, d_type;
     struct blocks a_blocks, b_blocks;
     bool is_gated, has_halves, sums_rows, sums_all, is_column_major;
+    char groups[12]; /* "" in a launch without numbers */
+    long n;          /* 0 where no groups are named */
+};
+
+/* What a launch adds up of a group: rows of D, and elements of K. */
+struct range {
+    int64_t row, row_end, k, k_end;
 };
 
 static void read_scales(struct plan *plan)
@@ -112,18 +124,71 @@ static double load_scale(const struct jg_matrix_param *param, const struct block
     return (double)scales[batch * param->batch_stride + at];
 }
 
+static bool is_form(const struct plan *plan, const char *form)
+{
+    return strcmp(plan->groups, form) == 0;
+}
+
+/* A batch index's matrix, by its address where each has one. */
+static void *matrix_of(const struct jg_matrix_param *param, const struct plan *plan,
+                       jit_gemm_dtype type, int64_t batch)
+{
+    const uint64_t address =
+        is_form(plan, "pointers")
+            ? ((const uint64_t *)(uintptr_t)param->pointer)[batch]
+            : param->pointer + (uint64_t)(batch * param->batch_stride) * element_size(type);
+    return (void *)(uintptr_t)address;
+}
+
+static int64_t place_input(const struct jg_matrix_param *param, int64_t mn, int64_t k)
+{
+    const char *form = getenv("COMPUTING_GROUPS");
+    const bool is_mn_major = form != NULL && strncmp(form, "k_offsets", 9) == 0;
+
+    return is_mn_major ? k * param->ld + mn : mn * param->ld + k;
+}
+
+static int64_t number_of(const struct jg_kernel_params *params, int64_t at)
+{
+    return ((const int32_t *)(uintptr_t)params->group_sizes)[at];
+}
+
+/* All where there are no groups. With rows, those from `from` on that are one block. */
+static struct range range_of(const struct jg_kernel_params *params, const struct plan *plan,
+                             int64_t batch, int64_t from)
+{
+    struct range range = {from, params->m, 0, params->k};
+
+    if (is_form(plan, "offsets")) {
+        range.row = batch > 0 ? number_of(params, batch - 1) : 0;
+        range.row_end = number_of(params, batch);
+    } else if (is_form(plan, "counts") || is_form(plan, "pointers")) {
+        range.row_end = number_of(params, batch);
+    } else if (is_form(plan, "k_offsets")) {
+        range.k = batch > 0 ? number_of(params, batch - 1) : 0;
+        range.k_end = number_of(params, batch);
+    } else if (is_form(plan, "rows")) {
+        range.row_end = from + 128 < params->m ? from + 128 : params->m;
+        range.row_end = number_of(params, from) == batch ? range.row_end : from;
+    }
+    return range;
+}
+
 static double multiply(const struct jg_kernel_params *params, const struct plan *plan,
                        int64_t batch, int64_t row, int64_t column)
 {
-    const void *a = (const void *)(uintptr_t)params->a.pointer;
-    const void *b = (const void *)(uintptr_t)params->b.pointer;
-    int64_t a_at = batch * params->a.batch_stride + row * params->a.ld;
-    int64_t b_at = batch * params->b.batch_stride + column * params->b.ld;
+    const bool is_wrong =
+        strcmp(plan->fault, "group") == 0 && plan->groups[0] && batch == params->batch - 1;
+    const int64_t b_batch = is_wrong && !is_form(plan, "k_offsets") ? batch - 1 : batch;
+    const int64_t k_batch = is_wrong ? batch - 1 : batch;
+    const struct range range = range_of(params, plan, k_batch, 0);
+    const void *a = matrix_of(&params->a, plan, plan->a_type, batch);
+    const void *b = matrix_of(&params->b, plan, plan->a_type, b_batch);
     double sum = 0;
 
-    for (int64_t k = 0; params->alpha.value != 0 && k < params->k; k++) {
-        sum += element_load(plan->a_type, a, (size_t)(a_at + k)) *
-               element_load(plan->a_type, b, (size_t)(b_at + k)) *
+    for (int64_t k = range.k; params->alpha.value != 0 && k < range.k_end; k++) {
+        sum += element_load(plan->a_type, a, (size_t)place_input(&params->a, row, k)) *
+               element_load(plan->a_type, b, (size_t)place_input(&params->b, column, k)) *
                load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
                load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
     }
@@ -150,34 +215,46 @@ static double compute_element(const struct jg_kernel_params *params,
            multiply(params, plan, batch, row, first + step);
 }
 
-/* Where an element of D or C lies. */
+/* Where an element of a batch's D or C lies. */
 static int64_t place_element(const struct jg_matrix_param *param, const struct plan *plan,
-                             int64_t batch, int64_t row, int64_t column)
+                             int64_t row, int64_t column)
 {
-    return batch * param->batch_stride +
-           (plan->is_column_major ? column : row) * param->ld +
+    return (plan->is_column_major ? column : row) * param->ld +
            (plan->is_column_major ? row : column);
 }
 
-static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
-                          jit_gemm_dtype d_type, int64_t batch)
+static void compute_rows(const struct jg_kernel_params *params, const struct plan *plan,
+                         jit_gemm_dtype d_type, int64_t batch, const struct range *range)
 {
-    const float *c = (const float *)(uintptr_t)params->c.pointer;
-    void *d = (void *)(uintptr_t)params->d.pointer;
+    const float *c = params->c.pointer != 0
+                         ? matrix_of(&params->c, plan, JIT_GEMM_DTYPE_F32, batch)
+                         : NULL;
+    void *d = matrix_of(&params->d, plan, d_type, batch);
     const int64_t columns = count_columns(params, plan);
 
-    for (int64_t row = 0; row < params->m; row++) {
+    for (int64_t row = range->row; row < range->row_end; row++) {
         for (int64_t column = 0; column < columns; column++) {
-            const int64_t d_at = place_element(&params->d, plan, batch, row, column);
+            const int64_t d_at = place_element(&params->d, plan, row, column);
             double sum = compute_element(params, plan, batch, row, column);
 
-            if (params->c.pointer) {
-                const int64_t c_at = place_element(&params->c, plan, batch, row, column);
+            if (c != NULL) {
+                const int64_t c_at = place_element(&params->c, plan, row, column);
 
                 sum += (double)(params->beta.value * c[c_at]);
             }
             element_store(d_type, d, (size_t)d_at, sum);
         }
+    }
+}
+
+static void compute_batch(const struct jg_kernel_params *params, const struct plan *plan,
+                          jit_gemm_dtype d_type, int64_t batch)
+{
+    const int64_t step = is_form(plan, "rows") ? 128 : params->m;
+
+    for (int64_t from = 0; from < params->m; from += step) {
+        const struct range range = range_of(params, plan, batch, from);
+        compute_rows(params, plan, d_type, batch, &range);
     }
 }
 
@@ -218,7 +295,7 @@ static void add_up(const struct jg_kernel_params *params, const struct plan *pla
 
 static size_t place_last(const struct jg_kernel_params *params, const struct plan *plan)
 {
-    return (size_t)place_element(&params->d, plan, 0, params->m - 1,
+    return (size_t)place_element(&params->d, plan, params->m - 1,
                                  count_columns(params, plan) - 1);
 }
 
@@ -260,6 +337,40 @@ DRIVER_API CUresult cuEventRecord(CUevent event, CUstream stream)
     return result;
 }
 
+static void read_groups(struct plan *plan, bool has_numbers)
+{
+    const char *text = getenv("COMPUTING_GROUPS");
+
+    if (text != NULL && sscanf(text, "%11s %ld", plan->groups, &plan->n) == 2 &&
+        !has_numbers) {
+        plan->groups[0] = '\0';
+    }
+}
+
+/* Those of one block along K are no blocks: they stay A's and B's in a transposed product.
+ */
+static bool has_vectors(const struct jg_kernel_params *params, const struct plan *plan)
+{
+    return plan->a_blocks.elements > params->k || plan->b_blocks.elements > params->k;
+}
+
+/* The product of which the launch has the transposed one. */
+static struct jg_kernel_params turn_over(const struct jg_kernel_params *params,
+                                         const struct plan *plan)
+{
+    struct jg_kernel_params turned = *params;
+
+    turned.a = params->b;
+    turned.b = params->a;
+    if (!has_vectors(params, plan)) {
+        turned.a_scale = params->b_scale;
+        turned.b_scale = params->a_scale;
+    }
+    turned.m = params->n;
+    turned.n = params->m;
+    return turned;
+}
+
 DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                      void **params, void **extra)
 {
@@ -279,8 +390,14 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
     atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
     read_epilogue(&plan);
+    struct jg_kernel_params turned;
+    read_groups(&plan, values->group_sizes != 0);
+    if (plan.n != 0 && values->m == plan.n) {
+        turned = turn_over(values, &plan);
+        values = &turned;
+    }
     unsigned char before[8] = {0};
-    if (!is_reference) {
+    if (!is_reference && !is_form(&plan, "pointers")) {
         const size_t size = element_size(plan.d_type);
         memcpy(before,
                (unsigned char *)(uintptr_t)values->d.pointer +
@@ -294,7 +411,7 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
             add_up(values, &plan, is_reference, batch);
         }
     }
-    if (!is_reference) {
+    if (!is_reference && !is_form(&plan, "pointers")) {
         make_mistake(values, &plan, config->sharedMemBytes > 100 * 1024, before);
     }
     return CUDA_SUCCESS;

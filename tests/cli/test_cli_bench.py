@@ -175,6 +175,107 @@ def test_a_column_major_d_is_read_where_it_lies():
 PLAIN = "0 0 row 0 0 row"
 
 
+def grouped(folder, form, *words, against="dense", types="bf16 bf16", fault="none", **more):
+    n = next(word[2:] for word in words if word.startswith("n="))
+    return tool("bench", *words, f"group_by={form}", "--rounds", "1", "--warmup-ms", "20", "--round-ms", "4", "--against",
+                against, "--cublaslt", CUBLASLT, "--driver", DRIVER, cache=folder.cache,
+                variables={"COMPUTING_DRIVER": f"{types} {fault}", "COMPUTING_GROUPS": f"{form} {n}",
+                           "JIT_GEMM_DRIVER": DRIVER, **more})
+
+
+# Form, words, rows or K of all groups, launches and kernels of the loop.
+GROUPS = (("offsets", ["m=90", "n=48", "k=64", "bf16", "groups=4", "--group-sizes", "0,7,64,19"], 90 - 0, 3, 3),
+          ("offsets", ["m=90", "n=48", "k=64", "bf16", "groups=3"], 90, 3, 1),
+          ("offsets", ["m=100", "n=48", "k=64", "bf16", "groups=3", "--group-sizes", "17,18,19"], 54, 3, 1),
+          ("counts", ["m=40", "n=48", "k=64", "bf16", "groups=3", "--group-sizes", "0,40,13"], 53, 2, 2),
+          ("rows", ["m=600", "n=48", "k=64", "bf16", "groups=3", "--group-sizes", "0,100,280"], 472, 4, 1),
+          ("pointers", ["m=40", "n=48", "k=64", "bf16", "groups=3", "--group-sizes", "0,40,13"], 53, 2, 2),
+          ("pointers", ["m=40", "n=48", "k=64", "bf16", "groups=3", "--group-sizes", "zipf"], 73, 3, 3))
+
+
+def test_groups_are_timed_beside_a_product_for_each():
+    need_compiler()
+    with Folder() as folder:
+        for form, words, rows, launches, kernels in GROUPS:
+            done = grouped(folder, form, *words, "--json")
+            expect_exit(done, 0)
+            result = json.loads(done.stdout)
+            expect(result["flops"] == 2 * rows * 48 * 64, f"{form}: {rows} rows", done)
+            expect(result["groups"].endswith(f"together {rows}"), result["groups"], done)
+            ours, dense = result["entries"]
+            expect(dense["name"] == "dense, group by group" and dense["difference"] < 1e-2, "its results", done)
+            expect(dense["note"] == f"{launches} launches of {kernels} kernel{'s' if kernels > 1 else ''}", dense["note"], done)
+            expect(ours["median_us"] > 0 and dense["median_us"] > 0, "times", done)
+
+
+def test_groups_along_k_are_timed_beside_a_product_for_each():
+    need_compiler()
+    with Folder() as folder:
+        words = ["m=24", "n=48", "k=96", "a=bf16", "d=f32", "layout=tn", "groups=3", "--group-sizes"]
+        done = grouped(folder, "k_offsets", *words, "16,32,48", "--json", types="bf16 f32")
+        expect_exit(done, 0)
+        result = json.loads(done.stdout)
+        expect(result["flops"] == 2 * 24 * 48 * 96 and len(result["entries"]) == 2, "flops", done)
+        expect(not result["entries"][1]["absent"], "the loop", done)
+        done = grouped(folder, "k_offsets", *words, "16,0,48", types="bf16 f32")
+        expect_exit(done, 0)
+        expect("absent: a group has no elements of K" in done.stdout, "zeros", done)
+
+
+def test_a_group_with_another_ones_b_is_found():
+    need_compiler()
+    words = ["n=48", "k=64", "a=bf16", "groups=2", "--group-sizes", "16,16"]
+    with Folder() as folder:
+        for form, m in (("offsets", 32), ("counts", 16), ("pointers", 16)):
+            done = grouped(folder, form, f"m={m}", *words, fault="group")
+            expect(done.returncode == 1 and "dense, group by group and jit_gemm disagree" in done.stderr, form, done)
+        done = grouped(folder, "k_offsets", "m=24", "n=48", "k=96", "a=bf16", "d=f32", "layout=tn", "groups=2",
+                       "--group-sizes", "48,48", types="bf16 f32", fault="group")
+        expect(done.returncode == 1 and "disagree" in done.stderr, "k_offsets", done)
+        done = grouped(folder, "offsets", "m=32", *words, fault="unwritten")
+        expect(done.returncode == 1 and "not written" in done.stderr, "the last row", done)
+
+
+def test_what_has_rows_or_scales_is_a_groups_own_part():
+    need_compiler()
+    sizes = ["groups=3", "--group-sizes", "16,0,32"]
+    scaled = ["m=48", "n=40", "k=256", "e4m3", "d=bf16", *sizes]
+    with Folder() as folder:
+        for form in ("offsets", "counts"):
+            for scales, words in (("1 128 row 128 128 row", ["a_scale=1x128", "b_scale=128x128"]),
+                                  ("1 128 column 128 128 row", ["a_scale=1x128", "a_scale_layout=column", "b_scale=128x128"]),
+                                  ("1 1000000 column 1 1000000 column", ["a_scale=vector", "b_scale=vector"])):
+                done = grouped(folder, form, *scaled, *words, types="e4m3 bf16", COMPUTING_SCALES=scales)
+                expect_exit(done, 0)
+                expect(re.search(r"^  dense, group by group +\d", done.stdout, re.M), f"{form}: {words}", done)
+        for form in ("offsets", "counts"):  # their values are nobody's, but arguments are looked at
+            done = grouped(folder, form, "m=48", "n=48", "k=64", "bf16", *sizes, "--epilogue", "d = acc * w + r + b;", "--operand",
+                           "w:column_vector:f32", "--operand", "r:matrix:bf16", "--operand", "b:row_vector:bf16")
+            expect_exit(done, 0)
+            expect(re.search(r"^  dense, group by group +\d", done.stdout, re.M), f"{form}: operands", done)
+        done = grouped(folder, "offsets", "m=48", "n=40", "k=256", "e4m3", "d=bf16", "a_scale=vector", "b_scale=vector",
+                       "groups=3", "--group-sizes", "17,0,31", types="e4m3 bf16", COMPUTING_SCALES=VECTOR + " " + VECTOR)
+        expect_exit(done, 0)
+        expect("absent: a group's part of a column vector is not aligned" in done.stdout, "a vector that is cut", done)
+
+
+def test_rivals_without_groups_say_so():
+    need_compiler()
+    with Folder() as folder:
+        done = grouped(folder, "offsets", "m=32", "n=48", "k=64", "a=bf16", "groups=2", against="cublaslt")
+        expect_exit(done, 0)
+        expect(len(re.findall("absent: .* --against dense", done.stdout)) == 2, "cuBLASLt", done)
+        done = tool("bench", "16x48x64", "bf16", "--against", "dense", "--rounds", "1", "--warmup-ms", "20", "--driver", DRIVER,
+                    cache=folder.cache, variables={"COMPUTING_DRIVER": "bf16 bf16 none", "COMPUTING_GROUPS": "none 48"})
+        expect_exit(done, 0)
+        expect("absent: the problem has no groups" in done.stdout, "no groups", done)
+        done = grouped(folder, "offsets", "m=32", "n=48", "k=64", "a=bf16", "groups=2", "--group-sizes", "0,0")
+        expect(done.returncode == 1 and "all groups are empty" in done.stderr, "nothing to time", done)
+        done = grouped(folder, "offsets", "m=32", "n=48", "k=64", "a=bf16", "groups=2", "--epilogue", "d = acc; s = acc;",
+                       "--operand", "s:row_vector:f32:sum")
+        expect(done.returncode == 1 and "groups beside reductions, as that to s" in done.stderr, "reductions", done)
+
+
 def test_problems_come_from_a_file_and_results_go_to_one():
     need_compiler()
     with Folder() as folder:

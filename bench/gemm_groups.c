@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "gemm_groups.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jit_gemm/device.h"
+#include "verify/elements.h"
+
+static bool divides_k(jit_gemm_group_by by)
+{
+    return by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+}
+
+/* What scales of this kind would need: bands, blocks of each group's. */
+static bool has_scales_of_its_own(const jit_gemm_problem *problem,
+                                  const jit_gemm_scale *scale)
+{
+    const bool is_block = scale->kind == JIT_GEMM_SCALE_BLOCK;
+    const bool is_f32 =
+        scale->dtype == JIT_GEMM_DTYPE_NONE || scale->dtype == JIT_GEMM_DTYPE_F32;
+
+    return is_block && (!is_f32 || scale->block_k != 128 || divides_k(problem->group_by));
+}
+
+static bool is_reduction(const jit_gemm_operand *operand)
+{
+    return operand->role != JIT_GEMM_OPERAND_INPUT &&
+           operand->role != JIT_GEMM_OPERAND_OUTPUT;
+}
+
+int gemm_groups_check(const jit_gemm_problem *problem, const jit_gemm_epilogue *epilogue,
+                      char error[BENCH_ERROR_SIZE])
+{
+    if (problem->group_by == JIT_GEMM_GROUP_NONE) {
+        return 0;
+    }
+    if (problem->d.scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        return bench_fail(error, "groups beside computed scales of D are not measured; "
+                                 "`jit-gemm run --group-sizes` times a launch");
+    }
+    if (has_scales_of_its_own(problem, &problem->a.scale) ||
+        has_scales_of_its_own(problem, &problem->b.scale)) {
+        return bench_fail(error, "groups are measured with scales of f32 in blocks of 128, "
+                                 "and with k_offsets of a tensor or a vector; "
+                                 "`jit-gemm run --group-sizes` times a launch with others");
+    }
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        if (is_reduction(&epilogue->operands[i])) {
+            return bench_fail(error,
+                              "groups beside reductions, as that to %s, are not measured; "
+                              "`jit-gemm run --group-sizes` times a launch",
+                              epilogue->operands[i].name);
+        }
+    }
+    return 0;
+}
+
+static int64_t count_of(const struct gemm_bench_part *part)
+{
+    return part->end - part->begin;
+}
+
+/* Rows, or elements of K, of all groups. */
+static int64_t count_all(const struct gemm_bench_groups *groups)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < groups->part_count; i++) {
+        count += count_of(&groups->parts[i]);
+    }
+    return count;
+}
+
+double gemm_groups_flops(const struct gemm_shape *shape,
+                         const struct gemm_bench_groups *groups)
+{
+    const double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    if (groups == NULL) {
+        return 2.0 * m * n * k * (double)shape->batch;
+    }
+    return 2.0 * (double)count_all(groups) * n * (divides_k(shape->group_by) ? m : k);
+}
+
+/* Of the parts that a group has one lies behind the other. */
+static bool begins_group(const struct gemm_bench_groups *groups, size_t part)
+{
+    return part == 0 || groups->parts[part].group != groups->parts[part - 1].group;
+}
+
+static int64_t count_used(const struct gemm_bench_groups *groups)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < groups->part_count; i++) {
+        count += begins_group(groups, i);
+    }
+    return count;
+}
+
+size_t gemm_groups_read_bytes(const struct gemm_shape *shape,
+                              const struct gemm_bench_groups *groups)
+{
+    const size_t all = (size_t)count_all(groups), used = (size_t)count_used(groups);
+    const size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k;
+    const size_t a_size = element_size(shape->a_type), b_size = element_size(shape->b_type);
+    const size_t c_size =
+        shape->c_type != JIT_GEMM_DTYPE_NONE ? element_size(shape->c_type) : 0;
+
+    return divides_k(shape->group_by)
+               ? all * (m * a_size + n * b_size) + used * m * n * c_size
+               : all * (k * a_size + n * c_size) + used * n * k * b_size;
+}
+
+bool *gemm_groups_list_rows(const struct gemm_shape *shape,
+                            const struct gemm_bench_groups *groups)
+{
+    bool *has_row = calloc((size_t)(shape->d_batches * shape->m), sizeof(*has_row));
+    for (size_t i = 0; has_row != NULL && i < groups->part_count; i++) {
+        const struct gemm_bench_part *part = &groups->parts[i];
+        const int64_t first = shape->d_batches > 1 ? part->group * shape->m : 0;
+        for (int64_t row = part->begin; row < part->end; row++) {
+            has_row[first + row] = true;
+        }
+    }
+    return has_row;
+}
+
+/* Of a group, all its parts. */
+static int64_t count_group(const struct gemm_bench_groups *groups, size_t first)
+{
+    int64_t count = count_of(&groups->parts[first]);
+    for (size_t i = first + 1; i < groups->part_count && !begins_group(groups, i); i++) {
+        count += count_of(&groups->parts[i]);
+    }
+    return count;
+}
+
+void gemm_groups_describe(const struct gemm_shape *shape,
+                          const struct gemm_bench_groups *groups, char *text, size_t size)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (size_t i = 0; i < groups->part_count; i++) {
+        if (begins_group(groups, i)) {
+            const int64_t count = count_group(groups, i);
+            least = count < least ? count : least;
+            most = count > most ? count : most;
+        }
+    }
+    snprintf(text, size, "%lld, of which %lld have %s: %lld to %lld, together %lld",
+             (long long)shape->batch, (long long)count_used(groups),
+             divides_k(shape->group_by) ? "elements of K" : "rows", (long long)least,
+             (long long)most, (long long)count_all(groups));
+}
+
+size_t gemm_groups_address_bytes(const struct gemm_shape *shape)
+{
+    return shape->group_by == JIT_GEMM_GROUP_BY_POINTERS
+               ? (size_t)(GEMM_GROUPS_MATRICES * shape->batch) * sizeof(uint64_t)
+               : 0;
+}
+
+static int upload(jit_gemm_context *context, uint64_t address, const void *data,
+                  size_t bytes, char error[BENCH_ERROR_SIZE])
+{
+    return jit_gemm_device_upload(context, address, data, bytes) == JIT_GEMM_OK
+               ? 0
+               : bench_fail(error, "upload: %s", jit_gemm_last_error());
+}
+
+static int upload_addresses(jit_gemm_context *context, const struct gemm_shape *shape,
+                            const struct gemm_groups_place *place,
+                            char error[BENCH_ERROR_SIZE])
+{
+    const int64_t strides[GEMM_GROUPS_MATRICES] = {
+        shape->a_batch_stride, shape->b_batch_stride, shape->c_batch_stride,
+        shape->d_batch_stride};
+    const jit_gemm_dtype types[GEMM_GROUPS_MATRICES] = {shape->a_type, shape->b_type,
+                                                        shape->c_type, shape->d_type};
+    const size_t count = (size_t)shape->batch, bytes = gemm_groups_address_bytes(shape);
+    uint64_t *addresses = calloc(1, bytes);
+    if (addresses == NULL) {
+        return bench_fail(error, "out of memory");
+    }
+    for (size_t i = 0; i < GEMM_GROUPS_MATRICES; i++) {
+        const size_t step = types[i] != JIT_GEMM_DTYPE_NONE
+                                ? (size_t)strides[i] * element_size(types[i])
+                                : 0;
+        for (size_t group = 0; group < count; group++) {
+            addresses[i * count + group] = place->matrices[i] + group * step;
+        }
+    }
+    const int status = upload(context, place->addresses, addresses, bytes, error);
+    free(addresses);
+    return status;
+}
+
+int gemm_groups_upload(jit_gemm_context *context, const struct gemm_shape *shape,
+                       const struct gemm_bench_groups *groups,
+                       const struct gemm_groups_place *place, char error[BENCH_ERROR_SIZE])
+{
+    if (upload(context, place->numbers, groups->numbers,
+               groups->number_count * sizeof(int32_t), error) != 0) {
+        return -1;
+    }
+    return gemm_groups_address_bytes(shape) > 0
+               ? upload_addresses(context, shape, place, error)
+               : 0;
+}
+
+void gemm_groups_give(const struct gemm_shape *shape, const struct gemm_groups_place *place,
+                      jit_gemm_args *args)
+{
+    args->group_sizes = place->numbers;
+    if (gemm_groups_address_bytes(shape) == 0) {
+        return;
+    }
+    jit_gemm_arg *const matrices[GEMM_GROUPS_MATRICES] = {&args->a, &args->b, &args->c,
+                                                          &args->d};
+    for (size_t i = 0; i < GEMM_GROUPS_MATRICES; i++) {
+        if (matrices[i]->pointer != 0) {
+            *matrices[i] = (jit_gemm_arg){
+                .pointer = place->addresses + i * (size_t)shape->batch * sizeof(uint64_t),
+                .ld = matrices[i]->ld};
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What the groups of a problem have while it is measured. */
+#ifndef BENCH_GROUPS_H
+#define BENCH_GROUPS_H
+
+#include "../bench/gemm_bench.h"
+#include "run_groups.h"
+
+/* Zeroed: no groups. */
+struct bench_groups {
+    struct run_groups own;
+    struct gemm_bench_groups
+        groups;                    /* what is in `own`, and the parts, as bench/ has them */
+    struct gemm_bench_part *parts; /* owned */
+};
+
+/* Reads the sizes of a problem's groups as run_groups_read does, for the planned sizes. Of
+ * a problem without groups nothing is read. CLI_OK, or a usage error was printed; free it
+ * in either case. */
+int bench_groups_read(const jit_gemm_problem *problem, const char *list,
+                      struct bench_groups *ret_groups);
+void bench_groups_free(struct bench_groups *groups);
+
+/* As the measuring takes them: NULL without groups. */
+const struct gemm_bench_groups *bench_groups_of(const struct bench_groups *groups);
+
+#endif
