@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "plan/group_maps.h"
 #include "plan/repack.h"
 #include "plan/scale.h"
 #include "plan/scale_pack.h"
@@ -44,6 +45,16 @@ static void trace_copies(struct jg_str *trace, const struct jg_trial *trial)
                   ", %s copied to aligned rows first, unless a launch has such: %lld bytes "
                   "of workspace, about ",
                   names[trial->config.pipeline.repack],
+                  (long long)trial->derived.copied_bytes);
+    jg_str_fixed(trace, trial->derived.repack_us, 1);
+    jg_str_puts(trace, " us");
+}
+
+static void trace_group_maps(struct jg_str *trace, const struct jg_trial *trial)
+{
+    jg_str_printf(trace,
+                  ", A and B by maps of each group, which a kernel before writes, D stored "
+                  "by threads where pointers say: %lld bytes of workspace, about ",
                   (long long)trial->derived.copied_bytes);
     jg_str_fixed(trace, trial->derived.repack_us, 1);
     jg_str_puts(trace, " us");
@@ -120,6 +131,9 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
     }
     if (jg_is_repacked(&trial->config)) {
         trace_copies(trace, trial);
+    }
+    if (jg_has_group_maps(&trial->config)) {
+        trace_group_maps(trace, trial);
     }
     if (jg_packs_scales(&trial->product)) {
         trace_packed_scales(trace, trial);
@@ -307,10 +321,44 @@ static struct jg_trial try_repack(const struct jg_arch *arch, const struct jg_tr
     one.reason[0] = one.note[0] = '\0';
     one.config.pipeline.repack = repack;
     one.product = jg_product_make(one.problem, one.config.layout.swap_ab);
+    one.product.has_group_maps = jg_has_group_maps(&one.config);
     jg_repack_product(&one.config, &one.product);
     jg_split_choose(arch, &one);
     (void)arch->derive(&one); /* it has a reason then */
     return one;
+}
+
+static struct jg_trial try_group_maps(const struct jg_arch *arch,
+                                      const struct jg_trial *trial,
+                                      enum jg_group_maps group_maps)
+{
+    struct jg_trial one = *trial;
+    one.config.pipeline.group_maps = group_maps;
+    return try_repack(arch, &one, JG_REPACK_ALIGNED);
+}
+
+/* Of matrices by pointers: the least predicted time among what the problem's limit on the
+ * workspace allows. */
+static void examine_pointers(const struct jg_arch *arch, struct jg_trial *trial)
+{
+    struct jg_trial loaded = try_group_maps(arch, trial, JG_GROUP_MAPS_UNUSED);
+    const struct jg_trial mapped = try_group_maps(arch, trial, JG_GROUP_MAPS_WRITTEN);
+    const bool is_mapped = mapped.reason[0] == '\0';
+    const int64_t used = mapped.derived.workspace_bytes - mapped.derived.copied_bytes;
+    const bool has_room = is_mapped && jg_group_maps_have_room(&mapped, used);
+    if (has_room && (loaded.reason[0] != '\0' ||
+                     mapped.derived.predicted_us < loaded.derived.predicted_us)) {
+        *trial = mapped;
+        return;
+    }
+    if (is_mapped && !has_room) {
+        (void)snprintf(loaded.note, sizeof(loaded.note),
+                       "maps of each group would take %lld bytes of workspace, of which "
+                       "%llu are allowed",
+                       (long long)mapped.derived.workspace_bytes,
+                       (unsigned long long)trial->problem->workspace_limit);
+    }
+    *trial = loaded;
 }
 
 /* Says of a trial whose threads load why nothing is copied instead. */
@@ -339,6 +387,15 @@ static void examine(const struct jg_arch *arch, struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
     const enum jg_repack named = override->values.pipeline.repack;
+    const enum jg_group_maps maps = override->values.pipeline.group_maps;
+    const bool may_have_maps = trial->problem->group_by == JIT_GEMM_GROUP_BY_POINTERS &&
+                               !jg_inputs_are_unaligned(trial->problem);
+    trial->config.pipeline.group_maps =
+        may_have_maps || maps == JG_GROUP_MAPS_WRITTEN ? maps : JG_GROUP_MAPS_NONE;
+    if (may_have_maps && !override->has_group_maps && named <= JG_REPACK_NONE) {
+        examine_pointers(arch, trial);
+        return;
+    }
     if (!jg_inputs_are_unaligned(trial->problem)) {
         *trial =
             try_repack(arch, trial, named > JG_REPACK_NONE ? named : JG_REPACK_ALIGNED);
@@ -555,6 +612,12 @@ static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_t
         JG_TRY(trace_cheaper(arch, empty, &problem, "without invariant=m", trace));
     }
     if (problem.group_by == JIT_GEMM_GROUP_BY_POINTERS) {
+        const uint64_t limit = problem.workspace_limit;
+        if (limit < (uint64_t)jg_group_maps_bytes(problem.batch.size)) {
+            problem.workspace_limit = UINT64_MAX;
+            JG_TRY(trace_cheaper(arch, empty, &problem, "with a workspace", trace));
+        }
+        problem.workspace_limit = limit;
         problem.group_by = JIT_GEMM_GROUP_BY_COUNTS;
         JG_TRY(trace_cheaper(arch, empty, &problem, "with group_by=counts", trace));
     }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/math.h"
+#include "plan/group_maps.h"
 #include "plan/groups.h"
 #include "plan/repack.h"
 #include "plan/scale_pack.h"
@@ -144,7 +145,9 @@ static bool size_workspace(struct jg_trial *trial)
     }
     const struct jg_repack_size planned = jg_repack_planned_size(product);
     const int64_t copies = jg_repack_place(&trial->config, product, planned, use.bytes).end;
-    derived->workspace_bytes = jg_scale_pack_place(product, planned, copies).end;
+    const int64_t maps =
+        jg_group_maps_place(&trial->config, problem->batch.size, copies).end;
+    derived->workspace_bytes = jg_scale_pack_place(product, planned, maps).end;
     if (derived->workspace_bytes == INT64_MAX) {
         return jg_trial_reject(trial, "copies of A, B or scales take more than 2^63 bytes");
     }

@@ -72,6 +72,8 @@ static const struct config_key {
      .hint = "give none, a or b"},
     {KEY(repack, pipeline.repack), .names = {NULL, "none", "a", "b", "ab"},
      .shown = SHOWN_IF_SET, .hint = "give none, a, b or ab"},
+    {KEY(group_maps, pipeline.group_maps), .names = {NULL, "0", "1"}, .shown = SHOWN_IF_SET,
+     .hint = "give 0 or 1"},
     {NUMBER(layout, swap_ab, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, debug, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, trace, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},

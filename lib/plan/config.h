@@ -83,12 +83,21 @@ enum jg_repack {
     JG_REPACK_AB = 4
 };
 
+/* Do A and B by pointers come by a map of each group, which a kernel before writes? */
+enum jg_group_maps {
+    JG_GROUP_MAPS_NONE = 0, /* they do not come by pointers, or TMA does not take them:
+                               nothing to decide */
+    JG_GROUP_MAPS_UNUSED = 1,
+    JG_GROUP_MAPS_WRITTEN = 2
+};
+
 /* How the inputs come. */
 struct jg_config_pipeline {
     int stages;  /* of the input ring */
     int k_group; /* blocks of K in a stage of the ring: 1, 2 or 4; 0: as 1 */
     enum jg_prefetch prefetch;
     enum jg_repack repack; /* of the problem's A and B */
+    enum jg_group_maps group_maps;
 };
 
 /* What a grid is and does. */
@@ -119,7 +128,8 @@ struct jg_config_override {
     bool has_cluster;
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
-    bool has_split_k, has_split_order, has_prefetch, has_repack, has_swap_ab;
+    bool has_split_k, has_split_order, has_prefetch, has_repack, has_group_maps,
+        has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/cost.h"
 
+#include "plan/group_maps.h"
 #include "plan/repack.h"
 #include "plan/scale_pack.h"
 
@@ -13,6 +14,8 @@
  * of 128x128x127 there). */
 #define REPACK_LAUNCH_US 3.0
 #define REPACK_UNIT_US   0.0004
+/* A map of a group, of all that the device's warps write at once (an estimate). */
+#define GROUP_MAP_US 0.002
 
 /* The part of a stage that threads load. */
 static double part_of_threads(const struct jg_trial *trial)
@@ -54,6 +57,9 @@ double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes)
 double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)
 {
     const int64_t bytes = jg_repack_bytes(&trial->config, &trial->product);
+    if (jg_has_group_maps(&trial->config)) {
+        return REPACK_LAUNCH_US + GROUP_MAP_US * 2.0 * (double)trial->product.batch.size;
+    }
     if (bytes == 0) {
         return 0.0;
     }

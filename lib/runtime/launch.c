@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "runtime/arguments.h"
+#include "runtime/group_maps.h"
 #include "runtime/repack.h"
 #include "runtime/scale_pack.h"
 
@@ -157,23 +158,31 @@ jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int gr
     return launch_or_fail(&launch);
 }
 
-/* Before the product's, in the same stream: A and B that TMA does not take, or scales that
- * the tensor core does not, if there is any work. */
+/* Before the product's, in the same stream: A and B that TMA does not take, maps of groups,
+ * or scales that the tensor core does not take, if there is any work. */
 static jit_gemm_status launch_first(const struct jg_kernel *kernel,
+                                    const struct jg_kernel_params *product,
                                     struct jg_first_params *params, void *stream)
 {
-    const bool copies = jg_is_repacked(&kernel->choice.config);
-    const struct launch launch = {
-        .kernel = kernel,
-        .function = kernel->first.function,
-        .primary = kernel->first.primary,
-        .entry = jg_first_entry(&kernel->choice.config, &kernel->choice.product),
-        .grid_ctas = copies ? jg_repack_grid(kernel, &params->repack)
-                            : jg_scale_pack_grid(kernel, &params->scales),
-        .cluster_ctas = 1,
-        .threads = JG_FIRST_THREADS,
-        .params = copies ? (void *)&params->repack : (void *)&params->scales,
-        .stream = (CUstream)stream};
+    const struct jg_config *config = &kernel->choice.config;
+    struct launch launch = {.kernel = kernel,
+                            .function = kernel->first.function,
+                            .primary = kernel->first.primary,
+                            .entry = jg_first_entry(config, &kernel->choice.product),
+                            .cluster_ctas = 1,
+                            .threads = JG_FIRST_THREADS,
+                            .stream = (CUstream)stream};
+    if (jg_is_repacked(config)) {
+        launch.grid_ctas = jg_repack_grid(kernel, &params->repack);
+        launch.params = &params->repack;
+    } else if (jg_has_group_maps(config)) {
+        jg_group_maps_take(product, &params->maps);
+        launch.grid_ctas = jg_group_maps_grid(kernel, product);
+        launch.params = &params->maps;
+    } else {
+        launch.grid_ctas = jg_scale_pack_grid(kernel, &params->scales);
+        launch.params = &params->scales;
+    }
     return launch.grid_ctas > 0 ? launch_or_fail(&launch) : JIT_GEMM_OK;
 }
 
@@ -193,7 +202,7 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
         memset(params.maps, 0, sizeof(params.maps));
     }
     if (kernel->first.function != NULL) {
-        JG_TRY(launch_first(kernel, &first, stream));
+        JG_TRY(launch_first(kernel, &params, &first, stream));
     }
     return jg_launch_params(
         kernel, jg_launch_grid(kernel, params.m, params.n, params.batch), &params, stream);

@@ -201,6 +201,30 @@ static struct map_shape shape_pieces(const struct jg_map_key *key)
                                                 rows.strides_bytes[1]}};
 }
 
+static struct map_shape shape_of(const struct jg_kernel *kernel, enum jg_map_index operand,
+                                 const struct jg_map_key *key)
+{
+    const struct jg_product *product = &kernel->choice.product;
+    const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
+                           (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
+                            !jg_problem_has_neighbours(&kernel->problem));
+    if (operand == JG_MAP_A_SCALE || operand == JG_MAP_B_SCALE) {
+        return shape_pieces(key);
+    }
+    return has_pairs ? shape_gated(&kernel->problem, key)
+                     : shape_matrix(key, dtype_of_operand(kernel, operand));
+}
+
+void jg_map_strides(const struct jg_kernel *kernel, enum jg_map_index map,
+                    const struct jg_map_key *key, uint64_t ret_strides[JG_MAP_STRIDES])
+{
+    _Static_assert((int)JG_MAP_STRIDES == (int)MAX_DIMS - 1, "of the most dimensions");
+    const struct map_shape shape = shape_of(kernel, map, key);
+    for (int i = 0; i < JG_MAP_STRIDES; i++) {
+        ret_strides[i] = shape.strides_bytes[i];
+    }
+}
+
 /* UNSUPPORTED if the driver refuses it. */
 static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
                                   const struct jg_map_key *key,
@@ -209,14 +233,8 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
     const struct map_use use = use_of_map(kernel, index);
     const enum jg_map_index operand = use.operand;
     const jit_gemm_dtype dtype = dtype_of_operand(kernel, operand);
-    const struct jg_product *product = &kernel->choice.product;
-    const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
-                           (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
-                            !jg_problem_has_neighbours(&kernel->problem));
     const bool is_scale = operand == JG_MAP_A_SCALE || operand == JG_MAP_B_SCALE;
-    struct map_shape shape = is_scale    ? shape_pieces(key)
-                             : has_pairs ? shape_gated(&kernel->problem, key)
-                                         : shape_matrix(key, dtype);
+    struct map_shape shape = shape_of(kernel, operand, key);
     struct jg_box box = box_of_operand(kernel, operand);
     if (use.rows > 0) {
         box.rows = use.rows;

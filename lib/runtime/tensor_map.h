@@ -53,6 +53,12 @@ size_t jg_map_slots_bytes(uint32_t map_count);
 /* `slots` and `entries` must be zeroed; entries are borrowed. */
 void jg_map_slots_init(struct jg_map_slots *slots, uint32_t map_count, void *entries);
 
+/* Strides of a map of A or B, in bytes, of all dimensions but the first; 0 beyond the last.
+ */
+enum { JG_MAP_STRIDES = 3 };
+void jg_map_strides(const struct jg_kernel *kernel, enum jg_map_index map,
+                    const struct jg_map_key *key, uint64_t ret_strides[JG_MAP_STRIDES]);
+
 /* Puts the wanted maps into the parameters, from a slot where it has them. */
 jit_gemm_status jg_map_slots_fill(struct jg_map_slots *slots,
                                   const struct jg_kernel *kernel,

@@ -5,6 +5,7 @@
 #include "base/math.h"
 #include "plan/reduction.h"
 #include "plan/split.h"
+#include "runtime/group_maps.h"
 #include "runtime/repack.h"
 #include "runtime/scale_pack.h"
 
@@ -25,6 +26,9 @@ static const char *find_need(const struct jg_kernel *kernel)
     const bool splits = jg_workspace_parts(&kernel->choice.config) > 1;
     if (jg_is_repacked(&kernel->choice.config)) {
         return "copies A or B first";
+    }
+    if (jg_has_group_maps(&kernel->choice.config)) {
+        return "writes maps of groups first";
     }
     if (jg_packs_scales(&kernel->choice.product)) {
         return "packs scales first";
@@ -119,7 +123,8 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
     struct jg_workspace_use use = {0};
     JG_TRY(measure(kernel, params, &use));
     const int64_t copies = jg_repack_workspace_bytes(kernel, params, use.bytes);
-    const int64_t needed = jg_scale_pack_workspace_bytes(kernel, params, copies);
+    const int64_t maps = jg_group_maps_workspace_bytes(kernel, params, copies);
+    const int64_t needed = jg_scale_pack_workspace_bytes(kernel, params, maps);
     JG_TRY(check_address(need, args->workspace, jg_max(needed, planned)));
     const bool is_given = args->workspace_bytes != 0;
     const uint64_t bytes = is_given ? args->workspace_bytes : (uint64_t)planned;
@@ -171,6 +176,8 @@ void jg_workspace_place_copies(const struct jg_kernel *kernel,
     }
     if (jg_is_repacked(&kernel->choice.config)) {
         jg_repack_fill(kernel, params, use.bytes, keys, &ret_first->repack);
+    } else if (jg_has_group_maps(&kernel->choice.config)) {
+        jg_group_maps_fill(kernel, params, use.bytes, keys, &ret_first->maps);
     } else {
         jg_scale_pack_fill(kernel, params, use.bytes, keys, &ret_first->scales);
     }

@@ -21,7 +21,8 @@ jit_gemm_status jg_workspace_resolve(const struct jg_kernel *kernel,
 void jg_workspace_place_reductions(const struct jg_kernel *kernel,
                                    struct jg_kernel_params *params);
 
-/* Says where A and B are copied to, as jg_repack_fill, or scales are packed, as
+/* Says where A and B are copied to, as jg_repack_fill, maps of groups are written, as
+ * jg_group_maps_fill, or scales are packed, as
  * jg_scale_pack_fill, of a kernel with one before it that does. */
 void jg_workspace_place_copies(const struct jg_kernel *kernel,
                                struct jg_kernel_params *params, struct jg_map_key *keys,

@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "jit_gemm/version.h"
+#include "plan/group_maps.h"
 #include "plan/groups.h"
 #include "plan/kernel_params.h"
 #include "plan/repack.h"
@@ -613,6 +614,23 @@ static void print_repack_entry(struct jg_str *out)
         JG_REPACK_THREADS, JG_REPACK_ENTRY, sizeof(struct jg_repack_params));
 }
 
+/* The kernel before that of the product, where TMA loads by maps of each group. */
+static void print_group_maps_entry(const struct jg_product *product, struct jg_str *out)
+{
+    jg_str_printf(
+        out,
+        "\nextern \"C\" __global__ void __launch_bounds__(%d)\n"
+        "%s(const __grid_constant__ jg::pack::GroupMapsParams params)\n"
+        "{\n"
+        "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
+        "    jg::pack::group_maps_kernel<jg::pack::GroupMaps<%d, %d>, "
+        "jg::pack::GroupMaps<%d, %d>, Config::kPdl>(params);\n"
+        "}\n",
+        JG_GROUP_MAPS_THREADS, JG_GROUP_MAPS_ENTRY, sizeof(struct jg_group_maps_params),
+        jg_group_map_dims(product, &product->a), jg_group_map_row_dim(&product->a),
+        jg_group_map_dims(product, &product->b), jg_group_map_row_dim(&product->b));
+}
+
 /* Of the product's A or B (jg/pack/pack_scales_kernel.cuh). */
 static void print_packing(const char *name, const jit_gemm_scale *scale, struct jg_str *out)
 {
@@ -675,6 +693,9 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     print_entry(source.entry, choice->derived.threads, kernel, text);
     if (jg_is_repacked(&choice->config)) {
         print_repack_entry(text);
+    }
+    if (jg_has_group_maps(&choice->config)) {
+        print_group_maps_entry(&choice->product, text);
     }
     if (jg_packs_scales(&choice->product)) {
         print_scale_pack_entry(&choice->product, text);

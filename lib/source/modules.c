@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/modules.h"
 
+#include "plan/group_maps.h"
 #include "plan/repack.h"
 #include "plan/scale_pack.h"
 #include "plan/split.h"
@@ -101,6 +102,7 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED, "jg/tile/indexed_loader.cuh",
                  out);
     print_header(jg_is_repacked(&choice->config), "jg/pack/repack_kernel.cuh", out);
+    print_header(jg_has_group_maps(&choice->config), "jg/pack/group_maps_kernel.cuh", out);
     print_header(jg_product_promotes_scales(&choice->product), arch->promoted_scales_header,
                  out);
     print_header(jg_product_is_block_scaled(&choice->product),

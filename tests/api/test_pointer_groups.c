@@ -2,12 +2,15 @@
 /* Launches whose groups have matrices of their own, at addresses that are in device memory:
  * with a leading dimension each, changed between launches, made by the kernel before, of
  * groups without rows, without K, without numbers. All of them lie in one room, of which
- * every other element has to stay. On the emulator of both chips. */
+ * every other element has to stay. On the emulator of both chips, with loads by threads and
+ * by maps of each group. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emulated_fixture.h"
+#include "jit_gemm/launch.h"
 
 enum {
     GROUPS = 5,
@@ -72,6 +75,9 @@ struct launch {
     uint64_t room;
 };
 
+/* Chips, each with both ways to load. */
+enum { WAYS = 2, CASES = WAYS * EMULATED_ARCHS };
+
 /* What the device reads: of each matrix addresses and leading dimensions. */
 static uint64_t *pointer_of(jit_gemm_args *args, enum which which)
 {
@@ -84,27 +90,46 @@ static uint64_t *lds_of(jit_gemm_args *args, enum which which)
     return lds[which];
 }
 
-static struct launch open_launch(const char *arch, const char *text)
+/* Arrays and a room; of a kernel that needs one a workspace. */
+static void open_arrays(struct launch *launch)
 {
-    struct launch launch = {.context = emulated_open(arch, "sms=4,async=latest")};
-    const jit_gemm_problem problem = emulated_problem(text);
     static const uint64_t nothing[GROUPS];
-    launch.gemm = emulated_create(launch.context, &problem);
+    jit_gemm_info info = {.struct_size = sizeof(info)};
     emulated_check(
-        jit_gemm_device_alloc(launch.context, ROOM * sizeof(float), &launch.room));
-    launch.args = (jit_gemm_args){
-        .struct_size = sizeof(launch.args),
-        .group_sizes = emulated_upload(launch.context, nothing, GROUPS * sizeof(int32_t))};
+        jit_gemm_device_alloc(launch->context, ROOM * sizeof(float), &launch->room));
+    launch->args = (jit_gemm_args){
+        .struct_size = sizeof(launch->args),
+        .group_sizes = emulated_upload(launch->context, nothing, GROUPS * sizeof(int32_t))};
     for (enum which which = OF_A; which <= OF_D; which++) {
-        *pointer_of(&launch.args, which) =
-            emulated_upload(launch.context, nothing, sizeof(nothing));
-        *lds_of(&launch.args, which) =
-            emulated_upload(launch.context, nothing, sizeof(nothing));
+        *pointer_of(&launch->args, which) =
+            emulated_upload(launch->context, nothing, sizeof(nothing));
+        *lds_of(&launch->args, which) =
+            emulated_upload(launch->context, nothing, sizeof(nothing));
     }
+    emulated_check(jit_gemm_get_info(launch->gemm, &info));
+    if (info.workspace_bytes > 0) {
+        const size_t bytes = (size_t)info.workspace_bytes;
+        emulated_check(
+            jit_gemm_device_alloc(launch->context, bytes, &launch->args.workspace));
+        emulated_check(
+            jit_gemm_device_fill(launch->context, launch->args.workspace, 0, bytes));
+    }
+}
+
+static struct launch open_launch(int number, const char *text)
+{
+    const char *arch = emulated_archs[number / WAYS];
+    struct launch launch = {.context = emulated_open(arch, "sms=4,async=latest")};
+    jit_gemm_problem problem = emulated_problem(text);
+    if (number % WAYS == 1) {
+        snprintf(problem.config, sizeof(problem.config), "group_maps=1");
+    }
+    launch.gemm = emulated_create(launch.context, &problem);
+    open_arrays(&launch);
     return launch;
 }
 
-static void close_launch(struct launch *launch)
+static void close_arrays(struct launch *launch)
 {
     for (enum which which = OF_A; which <= OF_D; which++) {
         emulated_free(launch->context, *pointer_of(&launch->args, which));
@@ -112,6 +137,12 @@ static void close_launch(struct launch *launch)
     }
     emulated_free(launch->context, launch->args.group_sizes);
     emulated_free(launch->context, launch->room);
+    emulated_free(launch->context, launch->args.workspace);
+}
+
+static void close_launch(struct launch *launch)
+{
+    close_arrays(launch);
     jit_gemm_destroy(&launch->gemm);
     jit_gemm_context_destroy(&launch->context);
 }
@@ -224,15 +255,22 @@ static void expect_products(const struct launch *launch, const struct places *pl
 
 static const float half = 0.5F;
 
+/* Puts all there that a launch reads; `room`: what the room holds then. */
+static void place_with(struct launch *launch, const struct places *places,
+                       const int32_t sizes[GROUPS], float *room)
+{
+    fill_room(places, sizes, room);
+    emulated_check(
+        jit_gemm_device_upload(launch->context, launch->room, room, ROOM * sizeof(*room)));
+    upload_places(launch, places, sizes);
+    launch->args.beta = &half;
+}
+
 static void run_with(struct launch *launch, const struct places *places,
                      const int32_t sizes[GROUPS], int depth)
 {
     static float room[ROOM];
-    fill_room(places, sizes, room);
-    emulated_check(
-        jit_gemm_device_upload(launch->context, launch->room, room, sizeof(room)));
-    upload_places(launch, places, sizes);
-    launch->args.beta = &half;
+    place_with(launch, places, sizes, room);
     emulated_check(jit_gemm_run(launch->gemm, &launch->args, NULL));
     expect_products(launch, places, sizes, room, depth);
 }
@@ -245,8 +283,8 @@ enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 Test(pointer_groups, places_and_numbers_may_change_from_launch_to_launch)
 {
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
-        struct launch launch = open_launch(emulated_archs[i], with_c);
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
         for (int j = 0; j < LISTS; j++) {
             const struct places places = draw_places(j);
             run_with(&launch, &places, lists[j], K);
@@ -258,8 +296,8 @@ Test(pointer_groups, places_and_numbers_may_change_from_launch_to_launch)
 /* All of one kind lie alike, and no array says how. */
 Test(pointer_groups, leading_dimension_may_be_that_of_all)
 {
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
-        struct launch launch = open_launch(emulated_archs[i], with_c);
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
         struct places places = draw_places(1);
         for (enum which which = OF_A; which <= OF_D; which++) {
             emulated_free(launch.context, *lds_of(&launch.args, which));
@@ -277,8 +315,8 @@ Test(pointer_groups, leading_dimension_may_be_that_of_all)
 Test(pointer_groups, without_numbers_every_group_has_all_rows)
 {
     static const int32_t all[GROUPS] = {ROWS, ROWS, ROWS, ROWS, ROWS};
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
-        struct launch launch = open_launch(emulated_archs[i], with_c);
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
         const struct places places = draw_places(2);
         emulated_free(launch.context, launch.args.group_sizes);
         launch.args.group_sizes = 0;
@@ -290,10 +328,9 @@ Test(pointer_groups, without_numbers_every_group_has_all_rows)
 /* Neither A nor B nor arrays of their addresses have to be there. */
 Test(pointer_groups, without_k_every_row_of_a_group_is_half_of_c)
 {
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
+    for (int i = 0; i < CASES; i++) {
         struct launch launch = open_launch(
-            emulated_archs[i],
-            "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers dynamic=k");
+            i, "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers dynamic=k");
         const struct places places = draw_places(3);
         const jit_gemm_args given = launch.args;
         static float room[ROOM];
@@ -316,7 +353,7 @@ Test(pointer_groups, without_k_every_row_of_a_group_is_half_of_c)
 Test(pointer_groups, reference_kernel_takes_them)
 {
     struct launch launch = open_launch(
-        emulated_archs[0],
+        0,
         "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers config=kernel=reference");
     const struct places places = draw_places(4);
     run_with(&launch, &places, (const int32_t[GROUPS]){0, 3, 1, 0, 9}, K);
@@ -337,8 +374,8 @@ Test(pointer_groups, kernel_before_may_make_the_arrays)
                                         .source = "d = r;",
                                         .operand_count = 1,
                                         .operands = &operand};
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
-        struct launch launch = open_launch(emulated_archs[i], with_c);
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
         const struct places places = draw_places(5);
         const jit_gemm_args given = launch.args;
         static float room[ROOM];
@@ -385,6 +422,52 @@ Test(pointer_groups, kernel_before_may_make_the_arrays)
         emulated_free(launch.context, zeros);
         emulated_free(launch.context, made);
         jit_gemm_destroy(&first);
+        close_launch(&launch);
+    }
+}
+
+/* Nobody waits between launches that have the workspace in common, where one's maps come to
+ * lie where the other's are: they are written when nobody loads by those any more. */
+Test(pointer_groups, launches_of_a_stream_may_share_a_workspace)
+{
+    static float first_room[ROOM], second_room[ROOM];
+    for (int i = 0; i < CASES; i++) {
+        struct launch first = open_launch(i, with_c);
+        struct launch second = {.context = first.context, .gemm = first.gemm};
+        const struct places some = draw_places(6), others = draw_places(7);
+        open_arrays(&second);
+        place_with(&first, &some, lists[0], first_room);
+        place_with(&second, &others, lists[3], second_room);
+        const uint64_t own = second.args.workspace;
+        second.args.workspace = first.args.workspace;
+        emulated_check(jit_gemm_run(first.gemm, &first.args, NULL));
+        emulated_check(jit_gemm_run(first.gemm, &second.args, NULL));
+        emulated_check(jit_gemm_run(first.gemm, &first.args, NULL));
+        emulated_check(jit_gemm_device_synchronize(first.context));
+        expect_products(&first, &some, lists[0], first_room, K);
+        expect_products(&second, &others, lists[3], second_room, K);
+        second.args.workspace = own;
+        close_arrays(&second);
+        close_launch(&first);
+    }
+}
+
+/* What a program has to have room for, and to expect. */
+Test(pointer_groups, maps_need_a_workspace_and_a_launch_more)
+{
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
+        jit_gemm_info info = {.struct_size = sizeof(info)};
+        emulated_check(jit_gemm_get_info(launch.gemm, &info));
+        cr_expect_eq(info.launches, i % WAYS == 1 ? 2 : 1);
+        cr_expect_eq(info.workspace_bytes > 0, i % WAYS == 1);
+        if (i % WAYS == 1) {
+            jit_gemm_args args = launch.args;
+            args.workspace = 0;
+            cr_expect_eq(jit_gemm_run(launch.gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+            cr_expect(strstr(jit_gemm_last_error(), "writes maps of groups first") != NULL,
+                      "%s", jit_gemm_last_error());
+        }
         close_launch(&launch);
     }
 }

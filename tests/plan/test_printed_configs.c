@@ -59,6 +59,8 @@ Test(printed_configs, every_candidate_read_again_is_itself_beside_any_workspace)
         "1000x1000x1000 bf16 input_align=2 workspace=1g",
         "1000x1000x1000 bf16 input_align=2 workspace=1g config=repack=none",
         "1024x256x16384 bf16 workspace=64m",
+        "m=16 n=256 k=256 a=bf16 groups=4 group_by=pointers",
+        "m=1024 n=4096 k=7168 a=bf16 groups=32 group_by=pointers workspace=64m",
         "16x512x65536 e4m3 d=bf16 workspace=1g",
         "256x256x8192 bf16 workspace=64m config=split_order=unordered",
         "256x256x8192 bf16 workspace=64m config=split_k=3 debug=1",
@@ -78,7 +80,9 @@ Test(printed_configs, every_candidate_read_again_is_itself_beside_any_workspace)
             int lines = 0;
             for (const char *line = jg_str_text(&trace); *line != '\0'; lines++) {
                 const size_t size = strcspn(line, "\n");
-                expect_line_to_be_read(arch, &problem, line, size);
+                if (strncmp(line, "with", 4) != 0) { /* of another problem */
+                    expect_line_to_be_read(arch, &problem, line, size);
+                }
                 line += size + (line[size] == '\n');
             }
 

@@ -151,9 +151,11 @@ struct KernelContext {
     {
         auto tiles = input.producer();
         auto order = load_order.producer(true);
+        AcquiredMaps maps(loader);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
         while (work.has_work()) {
             const auto item = work.next();
+            maps.settle(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Prologue, arrive, rest. Of later items the prologue is all.
             u32 k = 0;

@@ -118,9 +118,11 @@ struct KernelContext {
     {
         auto tiles = input.producer();
         const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
+        AcquiredMaps maps(loader);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
         while (work.has_work()) {
             const auto item = work.next();
+            maps.settle(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Send A and B.
 #pragma unroll 1

@@ -15,10 +15,15 @@
 // NaN there times a zero of the other would be NaN. So such a block comes in boxes of a few
 // rows of K: the group's own, and for the rest ones beyond the matrix, which are zeros.
 // They fill the same bytes in the same order: the swizzle follows addresses.
+//
+// With groups by pointers each group has maps of its own in the workspace, which the kernel
+// before this one has written (pack/group_maps_kernel.cuh). The thread that loads acquires
+// them when it comes to the group's first tile; nobody changes them while this grid runs.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/kernel_params.cuh>
+#include <jg/ptx/tensor_map.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
@@ -157,18 +162,31 @@ class TileLoader {
     using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair>;
 
   public:
+    static constexpr bool kGroupMaps =
+        Config::kGroupBy == GroupBy::kPointers && !Config::kThreadLoads;
+
     template <class Params>
     JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
-        : a_map_(&params.maps[kMapA]), b_map_(&params.maps[kMapB]),
-          tail_maps_(params.tail_maps), a_batch_step_(params.a.batch_step),
-          b_batch_step_(params.b.batch_step), k_(params.k), cluster_(cluster)
+        : a_map_(maps_of(params.maps[kMapA], params.a)),
+          b_map_(maps_of(params.maps[kMapB], params.b)), tail_maps_(params.tail_maps),
+          a_batch_step_(params.a.batch_step), b_batch_step_(params.b.batch_step),
+          k_(params.k), cluster_(cluster)
     {
     }
 
     JG_DEVICE void prefetch_maps() const
     {
-        ptx::prefetch_tensor_map(a_map_);
-        ptx::prefetch_tensor_map(b_map_);
+        if constexpr (!kGroupMaps) { // those of groups are not there yet
+            ptx::prefetch_tensor_map(a_map_);
+            ptx::prefetch_tensor_map(b_map_);
+        }
+    }
+
+    // Before the first load of a group's.
+    JG_DEVICE void acquire_maps(u32 group) const
+    {
+        ptx::acquire_map(a_map_ + group);
+        ptx::acquire_map(b_map_ + group);
     }
 
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
@@ -180,10 +198,12 @@ class TileLoader {
                 return;
             }
         }
-        LoaderA::load(a_tile, a_map_, barrier, cluster_.a_mask(), cluster_.a_slice(),
-                      work.row, k, map_batch<Config>(work, a_batch_step_));
-        LoaderB::load(b_tile, b_map_, barrier, cluster_.b_mask(), cluster_.b_slice(),
-                      work.col + cluster_.pair_rank() * kBRows, k,
+        const u32 group = kGroupMaps ? work.batch : 0;
+        LoaderA::load(a_tile, a_map_ + group, barrier, cluster_.a_mask(),
+                      cluster_.a_slice(), work.row, k,
+                      map_batch<Config>(work, a_batch_step_));
+        LoaderB::load(b_tile, b_map_ + group, barrier, cluster_.b_mask(),
+                      cluster_.b_slice(), work.col + cluster_.pair_rank() * kBRows, k,
                       map_batch<Config>(work, b_batch_step_));
     }
 
@@ -205,6 +225,11 @@ class TileLoader {
     }
 
   private:
+    static JG_DEVICE const TensorMap *maps_of(const TensorMap &map, const MatrixParam &own)
+    {
+        return kGroupMaps ? reinterpret_cast<const TensorMap *>(own.pointer) : &map;
+    }
+
     JG_DEVICE void load_end(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
                             u32 k) const
     {
@@ -225,6 +250,28 @@ class TileLoader {
     u32 a_batch_step_, b_batch_step_;
     u32 k_;
     Cluster cluster_;
+};
+
+// Which group's maps the thread that loads has acquired.
+template <class Loader>
+class AcquiredMaps {
+  public:
+    JG_DEVICE explicit AcquiredMaps(const Loader &loader) : loader_(loader) {}
+
+    // Before the loads of an item.
+    JG_DEVICE void settle(const WorkItem &item)
+    {
+        if constexpr (Loader::kGroupMaps) {
+            if (item.k_blocks > 0 && item.batch != group_) {
+                loader_.acquire_maps(item.batch);
+                group_ = item.batch;
+            }
+        }
+    }
+
+  private:
+    const Loader &loader_;
+    u32 group_ = ~0u;
 };
 
 } // namespace jg

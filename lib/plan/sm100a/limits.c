@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/group_maps.h"
 #include "plan/groups.h"
 #include "plan/repack.h"
 #include "plan/scale.h"
@@ -571,11 +572,11 @@ bool jg_sm100a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     /* Cheapest first. */
-    if (!check_shape(trial) || !check_gate(trial) || !check_cluster(trial) ||
-        !check_split(trial) || !jg_groups_check(trial) || !check_inputs(trial) ||
-        !jg_repack_check(trial) || !check_thread_loads(trial) || !check_promotion(trial) ||
-        !check_block_scaled(trial) || !check_accumulators(trial) ||
-        !check_prefetch(trial) || !check_stages(trial) ||
+    if (!jg_group_maps_check(trial) || !check_shape(trial) || !check_gate(trial) ||
+        !check_cluster(trial) || !check_split(trial) || !jg_groups_check(trial) ||
+        !check_inputs(trial) || !jg_repack_check(trial) || !check_thread_loads(trial) ||
+        !check_promotion(trial) || !check_block_scaled(trial) ||
+        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }

@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/group_maps.h"
 #include "plan/groups.h"
 #include "plan/repack.h"
 #include "plan/sm90a/sm90a.h"
@@ -519,9 +520,9 @@ bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
-    if (!check_pingpong(trial) || !check_tile(trial) || !check_gate(trial) ||
-        !check_cluster(trial) || !jg_split_check(trial) || !jg_groups_check(trial) ||
-        !jg_repack_check(trial) || !check_stages(trial) ||
+    if (!jg_group_maps_check(trial) || !check_pingpong(trial) || !check_tile(trial) ||
+        !check_gate(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
+        !jg_groups_check(trial) || !jg_repack_check(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Tensor maps of A and B for each group, by addresses, leading dimensions and numbers of
+// rows that only the device has (docs/grouped.md). A warp makes one at a time: it copies
+// what all have in common to shared memory, replaces there what is the group's, and copies
+// that to the workspace with the release that the product's kernel acquires
+// (tile/tile_loader.cuh). Groups without rows get none, and nobody asks for one. A second
+// entry of the unit of lib/source/assemble.c; the kernel of the product waits for this
+// grid.
+//
+// No map is changed while a copy reads it: this grid waits for the one before, and so for
+// all that loaded by maps which lay in the same place.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/ptx/cluster.cuh>
+#include <jg/ptx/tensor_map.cuh>
+
+namespace jg::pack {
+
+// The kernel's parameter; the host fills the same structs (lib/plan/group_maps.h).
+struct GroupMapsMatrix {
+    u32 map[32];  // what groups' maps have in common
+    u64 pointers; // device address of an address per group; 0: nothing is there to load,
+    u64 lds;      // and of a leading dimension, in elements; 0: all have `ld`
+    u64 to;       // device address of the maps
+    i64 ld;       // elements
+    u32 element_bytes;
+    u32 stride_rows[3];  // a stride is so many rows,
+    i64 stride_bytes[3]; // and so many bytes more
+};
+struct GroupMapsParams {
+    GroupMapsMatrix matrices[2]; // the product's A and B
+    u64 group_sizes;             // device address; 0: all have `m` rows
+    u32 m, groups;
+};
+
+constexpr u32 kMapWarps = 8; // of a CTA
+
+// Of one matrix: dimensions of its maps, and which of them has the group's rows; -1: none.
+template <u32 kDims, int kRowDim>
+struct GroupMaps {
+    // By a warp, whose lanes have a word of the map each.
+    static JG_DEVICE void write(const GroupMapsMatrix &matrix, u32 group, u32 rows,
+                                TensorMap &room, u32 lane)
+    {
+        const u32 place = ptx::shared_address(&room);
+        reinterpret_cast<u32 *>(&room)[lane] = matrix.map[lane];
+        __syncwarp();
+        if (lane == 0) {
+            const u64 *pointers = reinterpret_cast<const u64 *>(matrix.pointers);
+            const i64 *lds = reinterpret_cast<const i64 *>(matrix.lds);
+            const i64 ld = lds != nullptr ? lds[group] : matrix.ld;
+            const i64 row_bytes = ld * matrix.element_bytes;
+            ptx::replace_map_address(place,
+                                     pointers != nullptr ? pointers[group] : matrix.to);
+            if constexpr (kRowDim >= 0) {
+                ptx::replace_map_size<kRowDim>(place, rows);
+            }
+            ptx::replace_map_stride<0>(place, stride<0>(matrix, row_bytes));
+            ptx::replace_map_stride<1>(place, stride<1>(matrix, row_bytes));
+            if constexpr (kDims > 3) {
+                ptx::replace_map_stride<2>(place, stride<2>(matrix, row_bytes));
+            }
+        }
+        __syncwarp();
+        ptx::publish_map(matrix.to + group * sizeof(TensorMap), place);
+    }
+
+  private:
+    template <u32 kIndex>
+    static JG_DEVICE u64 stride(const GroupMapsMatrix &matrix, i64 row_bytes)
+    {
+        return static_cast<u64>(matrix.stride_rows[kIndex] * row_bytes +
+                                matrix.stride_bytes[kIndex]);
+    }
+};
+
+template <class MapsOfA, class MapsOfB, bool kPdl>
+JG_DEVICE void group_maps_kernel(const GroupMapsParams &params)
+{
+    __shared__ alignas(128) TensorMap rooms[kMapWarps];
+    // What the grid before has written is there, and nobody loads by maps that lie here.
+    // The product's grid may begin when all of this one runs.
+    if constexpr (kPdl) {
+        ptx::grid_dependency_wait();
+        ptx::launch_dependent_grids();
+    }
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const i32 *numbers = reinterpret_cast<const i32 *>(params.group_sizes);
+#pragma unroll 1
+    for (u32 at = blockIdx.x * kMapWarps + warp; at < 2 * params.groups;
+         at += gridDim.x * kMapWarps) {
+        const u32 group = at / 2;
+        const i32 given = numbers != nullptr ? numbers[group] : static_cast<i32>(params.m);
+        const u32 rows = given > 0 ? min_u32(static_cast<u32>(given), params.m) : 0;
+        if (rows == 0) {
+            continue;
+        }
+        if (at % 2 == 0) {
+            MapsOfA::write(params.matrices[0], group, rows, rooms[warp], lane);
+        } else {
+            MapsOfB::write(params.matrices[1], group, rows, rooms[warp], lane);
+        }
+        __syncwarp(); // the room is read
+    }
+}
+
+} // namespace jg::pack

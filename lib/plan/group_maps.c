@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/group_maps.h"
+
+#include "base/math.h"
+#include "plan/workspace.h"
+
+struct jg_group_maps_room jg_group_maps_place(const struct jg_config *config,
+                                              int64_t groups, int64_t used)
+{
+    struct jg_group_maps_room room = {.end = used};
+    if (!jg_has_group_maps(config)) {
+        return room;
+    }
+    const int64_t bytes = groups * (int64_t)sizeof(struct jg_tensor_map);
+    /* The words at the begin are zero between launches, whoever uses them. */
+    room.a = jg_align_up(jg_max(used, JG_WORKSPACE_SUMS_OFFSET), JG_WORKSPACE_ALIGNMENT);
+    room.b = room.a + bytes;
+    room.end = room.b + bytes;
+    return room;
+}
+
+int64_t jg_group_maps_bytes(int64_t groups)
+{
+    const struct jg_config config = {.pipeline.group_maps = JG_GROUP_MAPS_WRITTEN};
+    return jg_group_maps_place(&config, groups, 0).end;
+}
+
+bool jg_group_maps_check(struct jg_trial *trial)
+{
+    if (!jg_has_group_maps(&trial->config)) {
+        return true;
+    }
+    if (trial->product.group_by != JIT_GEMM_GROUP_BY_POINTERS) {
+        return jg_trial_reject(trial, "group_maps=1: one map has the matrices of all "
+                                      "groups, but with group_by=pointers: group_maps=0");
+    }
+    if (jg_inputs_are_unaligned(trial->problem)) {
+        return jg_trial_reject(trial,
+                               "group_maps=1: TMA takes addresses and rows of 16 bytes, "
+                               "and input_align=%d promises less: group_maps=0",
+                               trial->problem->a.alignment);
+    }
+    return true;
+}
+
+bool jg_group_maps_have_room(const struct jg_trial *trial, int64_t used)
+{
+    const int64_t bytes =
+        jg_group_maps_place(&trial->config, trial->problem->batch.size, used).end;
+    return (uint64_t)bytes <= trial->problem->workspace_limit;
+}
+
+static bool has_pairs(const struct jg_product *product, const struct jg_matrix *matrix)
+{
+    return product->is_gated && matrix->letter == 'b' &&
+           (matrix == &product->a || !product->has_neighbours);
+}
+
+int jg_group_map_dims(const struct jg_product *product, const struct jg_matrix *matrix)
+{
+    return has_pairs(product, matrix) ? 4 : 3;
+}
+
+int jg_group_map_row_dim(const struct jg_matrix *matrix)
+{
+    if (matrix->letter != 'a') {
+        return -1;
+    }
+    return matrix->is_mn_major ? 0 : 1;
+}
