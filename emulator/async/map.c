@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tensor maps in the hands of a kernel. The hardware keeps copies of the descriptors that a
- * CTA has used, so a change needs a fence before the next use. What the CTA has read and
- * what instructions of this cluster have changed is therefore remembered, and compared at
- * each use.
+ * CTA has used, so a change needs a fence before the next use, also one by a grid before.
+ * What the CTA has read is therefore remembered, and what instructions have changed (exec/
+ * memory.h), and compared at each use.
  */
 #include "async/map.h"
 
@@ -15,14 +15,9 @@
 struct emu_seen_map {
     struct emu_seen_map *next;
     uint64_t address;
-    uint64_t acquired; /* changes in the cluster up to the last acquire */
+    uint64_t acquired; /* the latest change up to the last acquire */
     bool read;
     unsigned char bytes[EMU_MAP_BYTES];
-};
-
-struct emu_changed_map {
-    struct emu_changed_map *next;
-    uint64_t address, when;
 };
 
 static struct emu_seen_map *find_seen(struct emu_cta *cta, uint64_t address)
@@ -41,33 +36,16 @@ static struct emu_seen_map *find_seen(struct emu_cta *cta, uint64_t address)
     return map;
 }
 
-static struct emu_changed_map *find_changed(struct emu_cluster *cluster, uint64_t address)
-{
-    struct emu_changed_map *map = emu_async_of_cluster(cluster)->changed_maps;
-    while (map != NULL && map->address != address) {
-        map = map->next;
-    }
-    return map;
-}
-
 void emu_map_acquire(struct emu_cta *cta, uint64_t address)
 {
     struct emu_seen_map *map = find_seen(cta, address);
     map->read = false;
-    map->acquired = emu_async_of_cluster(cta->cluster)->map_changes;
+    map->acquired = emu_memory_map_count(emu_launch_of(cta)->memory);
 }
 
-void emu_map_changed(struct emu_cluster *cluster, uint64_t address)
+void emu_map_changed(struct emu_cta *cta, uint64_t address)
 {
-    struct emu_async_cluster *state = emu_async_of_cluster(cluster);
-    struct emu_changed_map *map = find_changed(cluster, address);
-    if (map == NULL) {
-        map = emu_alloc(sizeof(*map));
-        map->address = address;
-        map->next = state->changed_maps;
-        state->changed_maps = map;
-    }
-    map->when = ++state->map_changes;
+    emu_memory_note_map(emu_launch_of(cta)->memory, address);
 }
 
 void emu_maps_detach_cta(struct emu_cta *cta)
@@ -80,29 +58,19 @@ void emu_maps_detach_cta(struct emu_cta *cta)
     }
 }
 
-void emu_maps_detach_cluster(struct emu_cluster *cluster)
-{
-    struct emu_async_cluster *state = emu_async_of_cluster(cluster);
-    while (state->changed_maps != NULL) {
-        struct emu_changed_map *map = state->changed_maps;
-        state->changed_maps = map->next;
-        emu_free(map);
-    }
-}
-
 /* --------------------------------------------------------------------------- fetching */
 
 static bool check_fresh(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                         uint64_t address, const unsigned char *bytes)
 {
     struct emu_seen_map *seen = find_seen(warp->cta, address);
-    const struct emu_changed_map *changed = find_changed(warp->cta->cluster, address);
+    uint64_t changed = emu_memory_map_number(emu_launch_of(warp->cta)->memory, address);
     bool stale = (seen->read && memcmp(seen->bytes, bytes, EMU_MAP_BYTES) != 0) ||
-                 (changed != NULL && changed->when > seen->acquired);
+                 changed > seen->acquired;
     if (stale) {
         emu_report_error(
             warp, insn, lane, EMU_FINDING_DESCRIPTOR,
-            "the tensor map at 0x%" PRIx64 " was changed in this launch, and no "
+            "the tensor map at 0x%" PRIx64 " was changed by a kernel, and no "
             "fence.proxy.tensormap::generic.acquire of this CTA stands between "
             "the change and this use: the old one may be used",
             address);

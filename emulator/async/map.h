@@ -19,8 +19,8 @@ struct emu_map_hold {
 
 /*
  * Reads the tensor map at a lane's address, as the TMA unit would: it must be whole, legal,
- * and not have been changed since this CTA read it, unless a fence stands between. False:
- * reported.
+ * and not have been changed since this CTA read it, nor by an instruction of whatever
+ * kernel, unless a fence of this CTA stands between. False: reported.
  */
 bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                    const struct emu_address *operand, struct emu_tensor_map *ret_map,
@@ -29,7 +29,7 @@ bool emu_map_fetch(struct emu_warp *warp, const struct emu_insn *insn, unsigned 
 bool emu_map_is_held(const struct emu_async *async, const struct emu_map_hold *hold);
 /* fence.proxy.tensormap::generic.acquire of the map at a global address. */
 void emu_map_acquire(struct emu_cta *cta, uint64_t address);
-/* An instruction of this cluster changed the map there. */
-void emu_map_changed(struct emu_cluster *cluster, uint64_t address);
+/* An instruction of this CTA changed the map there. */
+void emu_map_changed(struct emu_cta *cta, uint64_t address);
 
 #endif

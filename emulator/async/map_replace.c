@@ -151,7 +151,7 @@ static bool replace_lane(struct emu_warp *warp, const struct emu_insn *insn, uns
     }
     emu_tensor_map_pack(&map, bytes);
     if (space == EMU_SPACE_GLOBAL) {
-        emu_map_changed(warp->cta->cluster, address);
+        emu_map_changed(warp->cta, address);
     }
     return access_map(warp, insn, lane, space, address, true, bytes);
 }
@@ -228,7 +228,7 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
         !access_map(warp, insn, lane, EMU_SPACE_GLOBAL, address[0], true, bytes)) {
         return EMU_FAILED;
     }
-    emu_map_changed(warp->cta->cluster, address[0]);
+    emu_map_changed(warp->cta, address[0]);
     emu_sync_fence(&warp->sync, lanes, (enum emu_scope)insn->mode, true, false);
     emu_sync_lanes(&warp->sync);
     return EMU_NEXT;

@@ -64,8 +64,6 @@ struct emu_async_cluster {
     /* Initialisations of mbarriers without fence.mbarrier_init before a relaxed arrival:
      * in the current phase, and in earlier ones. */
     struct emu_clock inits_leaving, inits_left;
-    struct emu_changed_map *changed_maps;
-    uint64_t map_changes;
 };
 
 static inline struct emu_async_warp *emu_async_of_warp(const struct emu_warp *warp)
@@ -97,6 +95,5 @@ bool emu_registers_describe(struct emu_warp *warp, const struct emu_insn *insn,
 void emu_dependents_allowed(struct emu_grid *grid, uint64_t count);
 void emu_copy_arrivals_free(struct emu_copy_arrival *arrivals);
 void emu_maps_detach_cta(struct emu_cta *cta);
-void emu_maps_detach_cluster(struct emu_cluster *cluster);
 
 #endif

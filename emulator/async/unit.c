@@ -123,7 +123,6 @@ static void detach_cluster(struct emu_cluster *cluster)
     emu_view_free(&state->released);
     emu_clock_free(&state->inits_leaving);
     emu_clock_free(&state->inits_left);
-    emu_maps_detach_cluster(cluster);
     emu_free(state);
     cluster->async_state = NULL;
 }

@@ -10,16 +10,27 @@
 #define GUARD_BYTES     4096u
 #define ALIGNMENT_BYTES 256u
 
+/* A tensor map that a kernel wrote. */
+struct noted_map {
+    uint64_t address, number;
+};
+#define MAP_BYTES 128u
+
 struct emu_memory {
     struct emu_allocation **sorted; /* by address */
     size_t count, room;
     uint64_t used_bytes, total_bytes, next_id;
+    pthread_mutex_t lock;   /* of what follows */
+    struct noted_map *maps; /* by address */
+    size_t map_count, map_room;
+    uint64_t map_number;
 };
 
 struct emu_memory *emu_memory_create(uint64_t total_bytes)
 {
     struct emu_memory *memory = emu_alloc(sizeof(*memory));
     memory->total_bytes = total_bytes;
+    pthread_mutex_init(&memory->lock, NULL);
     return memory;
 }
 
@@ -40,6 +51,8 @@ void emu_memory_free_all(struct emu_memory *memory)
         free_allocation(memory->sorted[i]);
     }
     emu_free(memory->sorted);
+    emu_free(memory->maps);
+    pthread_mutex_destroy(&memory->lock);
     emu_free(memory);
 }
 
@@ -57,6 +70,72 @@ static size_t first_above(const struct emu_memory *memory, uint64_t address)
         }
     }
     return low;
+}
+
+/* Index of the first map that is noted at the address or above it. */
+static size_t first_map(const struct emu_memory *memory, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = memory->map_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (memory->maps[middle].address >= address) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+void emu_memory_note_map(struct emu_memory *memory, uint64_t address)
+{
+    pthread_mutex_lock(&memory->lock);
+    size_t at = first_map(memory, address);
+    if (at == memory->map_count || memory->maps[at].address != address) {
+        if (memory->map_count == memory->map_room) {
+            memory->map_room = memory->map_room == 0 ? 16 : memory->map_room * 2;
+            memory->maps =
+                emu_realloc(memory->maps, memory->map_room * sizeof(*memory->maps));
+        }
+        memmove(memory->maps + at + 1, memory->maps + at,
+                (memory->map_count - at) * sizeof(*memory->maps));
+        memory->map_count++;
+    }
+    memory->maps[at] = (struct noted_map){address, ++memory->map_number};
+    pthread_mutex_unlock(&memory->lock);
+}
+
+uint64_t emu_memory_map_number(struct emu_memory *memory, uint64_t address)
+{
+    pthread_mutex_lock(&memory->lock);
+    size_t at = first_map(memory, address);
+    bool is_noted = at < memory->map_count && memory->maps[at].address == address;
+    uint64_t number = is_noted ? memory->maps[at].number : 0;
+    pthread_mutex_unlock(&memory->lock);
+    return number;
+}
+
+uint64_t emu_memory_map_count(struct emu_memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    uint64_t number = memory->map_number;
+    pthread_mutex_unlock(&memory->lock);
+    return number;
+}
+
+/* Of those that lie in the range or reach into it. */
+static void forget_maps(struct emu_memory *memory, uint64_t address, uint64_t bytes)
+{
+    pthread_mutex_lock(&memory->lock);
+    size_t begin = first_map(memory, address > MAP_BYTES ? address - MAP_BYTES + 1 : 0);
+    size_t end = first_map(memory, address + bytes);
+    if (end > begin) {
+        memmove(memory->maps + begin, memory->maps + end,
+                (memory->map_count - end) * sizeof(*memory->maps));
+        memory->map_count -= end - begin;
+    }
+    pthread_mutex_unlock(&memory->lock);
 }
 
 uint64_t emu_memory_allocate(struct emu_memory *memory, uint64_t bytes, const char *name)
@@ -98,6 +177,7 @@ bool emu_memory_release(struct emu_memory *memory, uint64_t address)
         return false;
     }
     struct emu_allocation *allocation = memory->sorted[at - 1];
+    forget_maps(memory, address, allocation->bytes);
     memory->used_bytes -= allocation->bytes;
     memmove(memory->sorted + at - 1, memory->sorted + at,
             (memory->count - at) * sizeof(struct emu_allocation *));
@@ -147,6 +227,7 @@ bool emu_memory_write(struct emu_memory *memory, uint64_t address, const void *d
     }
     memcpy(to, data, bytes);
     memset(state, EMU_DEFINED, bytes);
+    forget_maps(memory, address, bytes);
     return true;
 }
 
@@ -177,6 +258,7 @@ bool emu_memory_fill(struct emu_memory *memory, uint64_t address, const void *pa
         memcpy(to + i * pattern_bytes, pattern, pattern_bytes);
     }
     memset(state, EMU_DEFINED, count * pattern_bytes);
+    forget_maps(memory, address, count * pattern_bytes);
     return true;
 }
 
@@ -191,6 +273,7 @@ bool emu_memory_copy(struct emu_memory *memory, uint64_t to, uint64_t from, uint
     }
     memmove(target, source, bytes);
     memmove(to_state, from_state, bytes);
+    forget_maps(memory, to, bytes);
     return true;
 }
 

@@ -46,6 +46,15 @@ bool emu_memory_read(struct emu_memory *memory, uint64_t address, void *data,
 bool emu_memory_fill(struct emu_memory *memory, uint64_t address, const void *pattern,
                      unsigned pattern_bytes, uint64_t count);
 bool emu_memory_copy(struct emu_memory *memory, uint64_t to, uint64_t from, uint64_t bytes);
+/*
+ * Tensor maps that instructions of kernels wrote, each with a number of its own; a map that
+ * the host wrote has none. By any thread, while kernels run.
+ */
+void emu_memory_note_map(struct emu_memory *memory, uint64_t address);
+/* 0: none. */
+uint64_t emu_memory_map_number(struct emu_memory *memory, uint64_t address);
+/* The latest number. */
+uint64_t emu_memory_map_count(struct emu_memory *memory);
 /* Says in words where an address lies: "17 bytes past the end of `A` (4096 bytes)". */
 void emu_memory_describe(struct emu_memory *memory, uint64_t address,
                          struct emu_text *text);

@@ -122,6 +122,57 @@ Test(async_map_replace, change_in_global_memory_needs_the_fence_too)
                   2000, 8);
 }
 
+/* The first launch changes the map and ends; the second one only loads by it. */
+#define FIRST_ONLY(acquire)                               \
+    CHANGE("setp.ne.u64 %p3, %rd3, 0;\n@!%p3 bra USE;\n", \
+           REPLACE("global_address", ".b64 [%r4], %rd3"), "bra END;\nUSE:\n" acquire)
+
+enum between { NOTHING, HOST_WRITES };
+
+static void expect_second(const char *ptx, enum between between, bool is_good)
+{
+    struct harness h;
+    uint32_t words[16], found[8];
+    for (uint32_t i = 0; i < 16; i++) {
+        words[i] = 1000 + i;
+    }
+    const uint64_t out = async_open(&h, ptx, 32);
+    const struct async_map map = {.type = EMU_MAP_U32,
+                                  .rank = 1,
+                                  .base = harness_buffer(&h, "first", 64, words),
+                                  .dims = {16},
+                                  .box = {8}};
+    async_param_map(&h, &map);
+    const uint64_t place = harness_buffer(&h, "maps", 256, NULL);
+    const size_t at = h.param_bytes + sizeof(place);
+    harness_param_u64(&h, place);
+    harness_param_u64(&h, map.base);
+    cr_assert(harness_run(&h, 1, 32), "%s", harness_text(&h));
+    if (between == HOST_WRITES) {
+        unsigned char bytes[EMU_MAP_BYTES];
+        cr_assert(emu_memory_read(h.memory, place, bytes, sizeof(bytes)));
+        cr_assert(emu_memory_write(h.memory, place, bytes, sizeof(bytes)));
+    }
+    memset(h.params + at, 0, sizeof(place));
+    cr_expect_eq(harness_run(&h, 1, 32), is_good, "%s", harness_text(&h));
+    if (is_good) {
+        harness_read(&h, out, found, sizeof(found));
+        cr_expect_eq(found[7], 1007);
+    } else {
+        async_expect_error(&h, EMU_FINDING_DESCRIPTOR,
+                           "acquire of this CTA stands between");
+    }
+    harness_close(&h);
+}
+
+Test(async_map_replace, change_by_a_grid_before_needs_the_fence_too)
+{
+    expect_second(FIRST_ONLY(""), NOTHING, false);
+    expect_second(FIRST_ONLY(ACQUIRE), NOTHING, true);
+    /* What the host writes is there when the launch begins. */
+    expect_second(FIRST_ONLY(""), HOST_WRITES, true);
+}
+
 #define REPLACE_IN_PLACE \
     "tensormap.replace.tile.global_address.global.b1024.b64 [%rd2], %rd3;\n"
 #define STORE                                                                     \
