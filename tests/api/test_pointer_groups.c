@@ -471,3 +471,86 @@ Test(pointer_groups, maps_need_a_workspace_and_a_launch_more)
         close_launch(&launch);
     }
 }
+
+/* Matrices of a group's own rows, each in memory that ends with it: elements of one, and
+ * what it is. */
+struct exact {
+    uint64_t address[4][GROUPS];
+    float elements[4][GROUPS][ROWS * COLUMNS];
+};
+
+static int count_exact(enum which which, int rows)
+{
+    return (which == OF_B && rows > 0 ? COLUMNS : rows) * columns_of(which);
+}
+
+static void give_exact(struct launch *launch, const int32_t sizes[GROUPS],
+                       struct exact *exact)
+{
+    int64_t lds[GROUPS];
+    for (enum which which = OF_A; which <= OF_D; which++) {
+        for (int group = 0; group < GROUPS; group++) {
+            const int count = count_exact(which, clip(sizes[group]));
+            for (int i = 0; i < count; i++) {
+                exact->elements[which][group][i] = value(i * 5 + group * 3 + (int)which);
+            }
+            exact->address[which][group] =
+                count == 0 ? 0
+                           : emulated_upload(launch->context, exact->elements[which][group],
+                                             (size_t)count * sizeof(float));
+            lds[group] = columns_of(which);
+        }
+        emulated_check(
+            jit_gemm_device_upload(launch->context, *pointer_of(&launch->args, which),
+                                   exact->address[which], sizeof(exact->address[which])));
+        emulated_check(jit_gemm_device_upload(
+            launch->context, *lds_of(&launch->args, which), lds, sizeof(lds)));
+    }
+    emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_sizes, sizes,
+                                          GROUPS * sizeof(*sizes)));
+    launch->args.beta = &half;
+}
+
+static void expect_exact(const struct launch *launch, const int32_t sizes[GROUPS],
+                         const struct exact *exact)
+{
+    static float d[ROWS * COLUMNS];
+    for (int group = 0; group < GROUPS; group++) {
+        const int count = count_exact(OF_D, clip(sizes[group]));
+        if (count == 0) {
+            continue;
+        }
+        emulated_check(jit_gemm_device_download(launch->context, d,
+                                                exact->address[OF_D][group],
+                                                (size_t)count * sizeof(float)));
+        for (int i = 0; i < count; i++) {
+            const float *a = &exact->elements[OF_A][group][(ptrdiff_t)(i / COLUMNS) * K];
+            const float *b = &exact->elements[OF_B][group][(ptrdiff_t)(i % COLUMNS) * K];
+            double wanted = 0.5 * (double)exact->elements[OF_C][group][i];
+            for (int k = 0; k < K; k++) {
+                wanted += (double)a[k] * (double)b[k];
+            }
+            cr_assert((double)d[i] >= wanted && (double)d[i] <= wanted,
+                      "group %d, element %d: %g, not %g", group, i, (double)d[i], wanted);
+        }
+    }
+}
+
+Test(pointer_groups, nothing_is_read_or_written_beyond_a_groups_rows)
+{
+    static const int32_t sizes[GROUPS] = {65, 0, 1, INT32_MAX, 129};
+    static struct exact exact;
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, with_c);
+        give_exact(&launch, sizes, &exact);
+        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+        emulated_check(jit_gemm_device_synchronize(launch.context));
+        expect_exact(&launch, sizes, &exact);
+        for (enum which which = OF_A; which <= OF_D; which++) {
+            for (int group = 0; group < GROUPS; group++) {
+                emulated_free(launch.context, exact.address[which][group]);
+            }
+        }
+        close_launch(&launch);
+    }
+}

@@ -48,6 +48,10 @@ THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"
 # Inputs that a kernel copies first, of which 768 threads a multiprocessor hide what memory takes.
 COPIES = [["bf16", "input_align=2"], ["e4m3", "input_align=1"], ["tf32", "input_align=4"]]
 COPY_REGISTERS = 65536 // 768
+# Matrices by pointers that TMA loads, by maps that a kernel writes first.
+MAPPED = [["bf16", "groups=8", "group_by=pointers"], ["e4m3", "d=bf16", "groups=8", "group_by=pointers"],
+          ["f16", "layout=tt", "groups=8", "group_by=pointers"],
+          ["bf16", "groups=8", "group_by=pointers", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"]]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
 # loop that multiplies and of one that loads, of which the kernels have about 60 (93 where C or
 # operands are loaded); the compiler may unroll the loop of epilogue loads, two loads per turn.
@@ -320,6 +324,29 @@ def make_copy_test(arch, words):
     return f"{arch} {' '.join(words)} copied first", test
 
 
+def make_maps_test(arch, words):
+    def test():
+        need_compiler()
+        with Folder() as folder:
+            done = tool("inspect", SIZE, *words, "--arch", arch, "--config", "group_maps=1", "--json",
+                        cache=folder.cache)
+        expect_exit(done, 0)
+        kernels = {state["kernel"]: state for state in map(json.loads, done.stdout.splitlines())}
+        expect(len(kernels) == 2, f"{len(kernels)} kernels", done)
+        maps = kernels.pop("jit_gemm_group_maps")
+        expect(maps["local_bytes"] == 0 and maps["registers"] <= COPY_REGISTERS, f"the maps: {maps}")
+        (product,) = kernels.values()
+        check_facts(product)
+        if "mix" not in maps:
+            raise Skip("there is no nvdisasm")
+        expect(product["mix"]["local_load"] + product["mix"]["local_store"] == 0, f"local memory: {product}")
+        expect(product["mix"]["tma_load"] > 0 and "LDGSTS" not in product["opcodes"], f"the product: {product}")
+        # A map of A and one of B are published, a word by each lane, and what TMA keeps of both is given up.
+        expect(maps["opcodes"]["ATOMG"] == 2, f"the maps: {maps['opcodes']}")
+        expect(product["opcodes"]["UTMACCTL"] >= 2, f"the product: {product['opcodes']}")
+    return f"{arch} {' '.join(words)} by maps of groups", test
+
+
 if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
@@ -332,4 +359,6 @@ if __name__ == "__main__":
                        [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
                         for words in THREAD_LOADS] +
                        [make_copy_test(arch, words) for arch in ("sm_90a", "sm_100a")
-                        for words in COPIES]))
+                        for words in COPIES] +
+                       [make_maps_test(arch, words) for arch in ("sm_90a", "sm_100a")
+                        for words in MAPPED]))

@@ -132,7 +132,8 @@ def draw_problem(draw, arch):
 
 def draw_rest(draw, arch, form):
     """A config and an epilogue."""
-    by_threads = form == "pointers"
+    has_maps = form == "pointers" and draw.random() < 0.6
+    by_threads = form == "pointers" and not has_maps
     config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
     if by_threads:
         config = [words for words in config if "cta_group=2" not in words]
@@ -142,6 +143,8 @@ def draw_rest(draw, arch, form):
         config.append("scheduler=" + (draw.choice(["static", "clc"]) if not by_threads else "static"))
     if draw.random() < 0.3:
         config.append("stages=3" if by_threads else "stages=2")
+    if has_maps:
+        config.append("group_maps=1")
     epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
     return [*epilogue, *(["--config", " ".join(config)] if config else [])]
 

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Faults in maps of groups: in the kernel that writes them, in who waits for it, and in who loads by
+them. Each is planted in the device code before NVRTC compiles it: `run --verify` on the emulator has
+to see it, by a finding or by wrong numbers.
+
+Usage: test_group_maps_faults.py JIT_GEMM EMULATOR NVRTC POINTERS
+
+Each fault is tried in one kernel after the other until one shows it. POINTERS is a program of tests in
+which matrices end where their memory does, launches have a workspace in common, and the kernel before
+makes the addresses; the last faults are its. Every third is planted; JIT_GEMM_TEST_EVERY=1 plants all.
+Prints TAP.
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from emulated_runs import pool  # noqa: E402
+from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
+from strides import stride  # noqa: E402
+
+EVERY = stride(3)
+
+POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
+KERNELS = {
+    "shared tiles, C": ["m=300", "n=200", "k=128", "a=bf16", "c=bf16", *POINTERS, "--arch", "sm_90a",
+                        "--config", "tile=128x128 cluster=1x2 group_maps=1"],
+    "pairs of CTAs": ["m=300", "n=264", "k=128", "a=bf16", *POINTERS, "--arch", "sm_100a",
+                      "--config", "mma=256x128 cta_group=2 cluster=2x2 group_maps=1"],
+    "halves of pairs": ["m=300", "n=256", "k=128", "a=bf16", "pair=halves", "--epilogue", "d = acc0 * acc1;",
+                        *POINTERS, "--arch", "sm_90a", "--config", "tile=128x128 group_maps=1"],
+    "transposed, MN-major": ["m=300", "n=136", "k=200", "a=bf16", "d=f32", "layout=tt", *POINTERS, "--arch",
+                             "sm_100a", "--config", "mma=128x32 swap_ab=1 group_maps=1"],
+}
+
+# What it is, the device code, and what stands in its place.
+FAULTS = [
+    # Who loads by them.
+    ("no map is acquired", "maps.settle(item);", ""),
+    ("the first group's maps are acquired", "item.batch != group_", "group_ == ~0u"),
+    ("A's map is not acquired", "ptx::acquire_map(a_map_ + group);", ""),
+    ("B's map is not acquired", "ptx::acquire_map(b_map_ + group);", ""),
+    ("maps of the next group are acquired", "loader_.acquire_maps(item.batch);",
+     "loader_.acquire_maps(item.batch + 1);"),
+    ("loads by the first group's maps", "kGroupMaps ? work.batch : 0", "0"),
+    ("loads by the next group's maps", "kGroupMaps ? work.batch : 0", "work.batch + 1"),
+    ("loads of B by the maps of A", "maps_of(params.maps[kMapB], params.b)", "maps_of(params.maps[kMapB], params.a)"),
+    ("loads by the map that all have in common", "kGroupMaps ? reinterpret_cast<const TensorMap *>(own.pointer) : &map",
+     "&map"),
+    ("the product waits for no maps", "        ptx::grid_dependency_wait();\n    }", "    }"),
+    ("the product of sm_100a waits for no maps",
+     "            __syncwarp();\n        }\n        ptx::grid_dependency_wait();",
+     "            __syncwarp();\n        }"),
+    # Who writes them.
+    ("the first group's address", "pointers != nullptr ? pointers[group]", "pointers != nullptr ? pointers[0]"),
+    ("no group's address", "ptx::replace_map_address(place,", "if (false) ptx::replace_map_address(place,"),
+    ("rows as far apart as the first group's", "lds != nullptr ? lds[group] : matrix.ld",
+     "lds != nullptr ? lds[0] : matrix.ld"),
+    ("rows as far apart as of all", "lds != nullptr ? lds[group] : matrix.ld", "matrix.ld"),
+    ("elements for bytes", "ld * matrix.element_bytes", "ld"),
+    ("one row from half to half", "matrix.stride_rows[kIndex] * row_bytes", "row_bytes"),
+    ("rows without a distance", "matrix.stride_rows[kIndex] * row_bytes +", "0 * row_bytes +"),
+    ("a group has a row less", "ptx::replace_map_size<kRowDim>(place, rows);",
+     "ptx::replace_map_size<kRowDim>(place, rows > 1 ? rows - 1 : 1);"),
+    ("rows are the other dimension", "ptx::replace_map_size<kRowDim>(place, rows);",
+     "ptx::replace_map_size<1 - kRowDim>(place, rows);"),
+    ("all to the first group's place", "group * sizeof(TensorMap)", "0 * sizeof(TensorMap)"),
+    ("A for B", "MapsOfB::write(params.matrices[1]", "MapsOfB::write(params.matrices[0]"),
+    ("half of the groups", "at < 2 * params.groups;", "at < params.groups;"),
+    ("CTAs that write what their neighbours do", "blockIdx.x * kMapWarps + warp", "blockIdx.x + warp"),
+    ("warps of a CTA share a room", "rooms[warp], lane", "rooms[0], lane"),
+    ("a word of each map is missing", "reinterpret_cast<u32 *>(&room)[lane] = matrix.map[lane];",
+     "if (lane > 0) reinterpret_cast<u32 *>(&room)[lane] = matrix.map[lane];"),
+    ("published by half of the warp", "ptx::publish_map(matrix.to", "if (lane < 16) ptx::publish_map(matrix.to"),
+]
+# Looked for in tests: which ones, and what they say.
+TESTED = [
+    ("a map has a row of the next group", "pointer_groups/nothing_is_read*", "[out-of-bounds]",
+     "ptx::replace_map_size<kRowDim>(place, rows);", "ptx::replace_map_size<kRowDim>(place, rows + 1);"),
+    ("a map has M rows", "pointer_groups/nothing_is_read*", "[out-of-bounds]",
+     "ptx::replace_map_size<kRowDim>(place, rows);", ""),
+    ("more rows than M", "pointer_groups/nothing_is_read*", "[out-of-bounds]",
+     "min_u32(static_cast<u32>(given), params.m)", "static_cast<u32>(given)"),
+    ("written while the product before loads by them", "pointer_groups/launches_of_a_stream*", "[",
+     "        ptx::grid_dependency_wait();\n        ptx::launch_dependent_grids();",
+     "        ptx::launch_dependent_grids();"),
+    ("addresses of the launch before", "pointer_groups/kernel_before*", "[race]",
+     "        ptx::grid_dependency_wait();\n        ptx::launch_dependent_grids();",
+     "        ptx::launch_dependent_grids();"),
+]
+
+
+def main():
+    tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_group_maps_faults_") as holder, pool() as workers:
+        kernels = Kernels(tool, emulator, nvrtc, holder)
+        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupMapsMatrix"))
+                for name, words in KERNELS.items()]
+        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+                 for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(seen_in_tests, program, tests, nvrtc, (said,), before, after))
+                 for name, tests, said, before, after in TESTED]
+        sys.exit(report(jobs, [*FAULTS, *((name, *code) for name, _, _, *code in TESTED)]))
+
+
+main()
