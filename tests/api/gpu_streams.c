@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * On a GPU: a run is legal under stream capture, in another context and from many threads,
- * and dependent launches wait for each other. Exit 77 without a GPU.
+ * dependent launches wait for each other, and a graph that captured groups goes on to be
+ * right when their numbers, and addresses, change. Exit 77 without a GPU.
  */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +263,189 @@ static void test_threads(void)
     }
 }
 
+/* ------------------------------------------------------------------- groups in graphs */
+
+/* Rows of D, those of all groups, or of all groups' D: what is a row's depends on its group
+ * alone, because A has ones and B of a group a power of two. */
+enum {
+    GROUPS = 4,
+    GROUP_ROWS = 384,
+    COLUMNS = 256,
+    DEPTH = 256,
+    SLOTS = GROUPS * GROUP_ROWS
+};
+
+static const int32_t group_sizes[][GROUPS] = {
+    {100, 0, 1, 283}, {0, 384, 0, 0}, {96, 96, 96, 96}, {0, 0, 0, 0}, {1, 128, 127, 128}};
+enum { TURNS = sizeof(group_sizes) / sizeof(group_sizes[0]) };
+
+struct groups {
+    jit_gemm_group_by by;
+    uint64_t a, b, d, numbers, addresses[3]; /* of A, B and D, by pointers */
+};
+
+static uint64_t allocate(uint64_t bytes)
+{
+    uint64_t address = 0;
+    need(jit_gemm_device_alloc(context, bytes, &address) == JIT_GEMM_OK, "alloc");
+    return address;
+}
+
+static void send(uint64_t address, const void *data, size_t bytes)
+{
+    need(jit_gemm_device_upload(context, address, data, bytes) == JIT_GEMM_OK, "upload");
+}
+
+static unsigned short bits_of_group(int group)
+{
+    return (unsigned short)(ONE + 0x80 * group); /* 2 to the power of it */
+}
+
+static struct groups make_groups(jit_gemm_group_by by)
+{
+    static unsigned short a[SLOTS * DEPTH], b[GROUPS * COLUMNS * DEPTH];
+    struct groups groups = {.by = by,
+                            .a = allocate(sizeof(a)),
+                            .b = allocate(sizeof(b)),
+                            .d = allocate(2 * SLOTS * COLUMNS),
+                            .numbers = allocate(sizeof(group_sizes[0]))};
+    for (int i = 0; i < SLOTS * DEPTH; i++) {
+        a[i] = ONE;
+    }
+    for (int i = 0; i < GROUPS * COLUMNS * DEPTH; i++) {
+        b[i] = bits_of_group(i / (COLUMNS * DEPTH));
+    }
+    send(groups.a, a, sizeof(a));
+    send(groups.b, b, sizeof(b));
+    for (int i = 0; by == JIT_GEMM_GROUP_BY_POINTERS && i < 3; i++) {
+        groups.addresses[i] = allocate(GROUPS * sizeof(uint64_t));
+    }
+    return groups;
+}
+
+/* Which group's rows lie in this part of A and D, by pointers another one in each turn. */
+static int part_of(const struct groups *groups, int group, int turn)
+{
+    return groups->by == JIT_GEMM_GROUP_BY_POINTERS ? (group + turn) % GROUPS : group;
+}
+
+static void give_turn(const struct groups *groups, int turn)
+{
+    int32_t numbers[GROUPS];
+    uint64_t addresses[3][GROUPS];
+    int32_t end = 0;
+    for (int group = 0; group < GROUPS; group++) {
+        const uint64_t part = (uint64_t)part_of(groups, group, turn);
+        end += group_sizes[turn][group];
+        numbers[group] =
+            groups->by == JIT_GEMM_GROUP_BY_OFFSETS ? end : group_sizes[turn][group];
+        addresses[0][group] = groups->a + part * GROUP_ROWS * DEPTH * 2;
+        addresses[1][group] = groups->b + (uint64_t)group * COLUMNS * DEPTH * 2;
+        addresses[2][group] = groups->d + part * GROUP_ROWS * COLUMNS * 2;
+    }
+    send(groups->numbers, numbers, sizeof(numbers));
+    for (int i = 0; groups->addresses[0] != 0 && i < 3; i++) {
+        send(groups->addresses[i], addresses[i], sizeof(addresses[i]));
+    }
+    need(jit_gemm_device_fill(context, groups->d, 0x7f, 2 * SLOTS * COLUMNS) == JIT_GEMM_OK,
+         "poison");
+}
+
+/* The group of a row of D, of all parts one after the other; -1: none's. */
+static int group_of_row(const struct groups *groups, int row, int turn)
+{
+    int begin = 0;
+    for (int group = 0; group < GROUPS; group++) {
+        const int first = groups->by == JIT_GEMM_GROUP_BY_OFFSETS
+                              ? begin
+                              : part_of(groups, group, turn) * GROUP_ROWS;
+        if (row >= first && row < first + group_sizes[turn][group]) {
+            return group;
+        }
+        begin += group_sizes[turn][group];
+    }
+    return -1;
+}
+
+static void expect_turn(const struct groups *groups, int turn)
+{
+    static unsigned short d[SLOTS * COLUMNS];
+    need(jit_gemm_device_download(context, d, groups->d, sizeof(d)) == JIT_GEMM_OK,
+         "download");
+    for (int i = 0; i < SLOTS * COLUMNS; i++) {
+        const int group = group_of_row(groups, i / COLUMNS, turn);
+        const unsigned short sum = (unsigned short)(bits_of_group(group) + 0x80 * 8);
+        need(d[i] == (group < 0 ? 0x7f7f : sum), "rows of a replay's groups");
+    }
+}
+
+/* Captured once, with launches that share a workspace; numbers and addresses change between
+ * replays. */
+static void test_groups(const char *text, jit_gemm_group_by by)
+{
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec executable;
+    jit_gemm_problem problem;
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    need(jit_gemm_problem_parse(text, &problem) == JIT_GEMM_OK, text);
+    need(jit_gemm_create(context, &problem, &gemm) == JIT_GEMM_OK, text);
+    need(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
+    workspace_bytes = info.workspace_bytes;
+    make_current();
+    const struct groups groups = make_groups(by);
+    const bool has_own = by == JIT_GEMM_GROUP_BY_POINTERS;
+    jit_gemm_args args = args_of(
+        has_own ? groups.addresses[0] : groups.a, has_own ? groups.addresses[1] : groups.b,
+        has_own ? groups.addresses[2] : groups.d, make_workspace());
+    args.group_sizes = groups.numbers;
+    if (workspace_bytes > 0) {
+        need(jit_gemm_device_fill(context, args.workspace, 0, workspace_bytes) ==
+                 JIT_GEMM_OK,
+             "workspace");
+    }
+    need(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS, "stream");
+    need(cu.begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS, "begin");
+    for (int i = 0; i < 3; i++) {
+        need(jit_gemm_run(gemm, &args, stream) == JIT_GEMM_OK, "groups under capture");
+    }
+    need(cu.end_capture(stream, &graph) == CUDA_SUCCESS, "end of the capture");
+    need(cu.instantiate(&executable, graph, 0) == CUDA_SUCCESS, "instantiate");
+    for (int turn = 0; turn < TURNS; turn++) {
+        give_turn(&groups, turn);
+        need(jit_gemm_device_synchronize(context) == JIT_GEMM_OK, "the numbers are there");
+        need(cu.graph_launch(executable, stream) == CUDA_SUCCESS, "launch of the graph");
+        need(cu.stream_synchronize(stream) == CUDA_SUCCESS, "the graph");
+        expect_turn(&groups, turn);
+    }
+    jit_gemm_destroy(&gemm);
+    printf("%s: numbers change between replays: all right\n", text);
+}
+
+static void test_all_groups(void)
+{
+    static const struct {
+        const char *text;
+        jit_gemm_group_by by;
+    } rows[] = {
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=offsets", JIT_GEMM_GROUP_BY_OFFSETS},
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=offsets config=tile=128x128 "
+         "cluster=2x1",
+         JIT_GEMM_GROUP_BY_OFFSETS},
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=counts", JIT_GEMM_GROUP_BY_COUNTS},
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=pointers config=group_maps=0",
+         JIT_GEMM_GROUP_BY_POINTERS},
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=pointers config=group_maps=1",
+         JIT_GEMM_GROUP_BY_POINTERS},
+        {"m=384 n=256 k=256 a=bf16 groups=4 group_by=pointers config=tile=128x128 "
+         "cluster=1x2 group_maps=1",
+         JIT_GEMM_GROUP_BY_POINTERS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        test_groups(rows[i].text, rows[i].by);
+    }
+}
+
 static void test_kernel(const char *text, uint64_t bytes)
 {
     jit_gemm_problem problem;
@@ -296,6 +481,7 @@ int main(void)
     test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=repack=ab", 2);
     test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=split_k=2 repack=ab",
                 2);
+    test_all_groups();
     jit_gemm_context_destroy(&context);
     return 0;
 }
