@@ -9,8 +9,9 @@
 #include "jit_gemm/device.h"
 
 enum {
-    TMA_BYTES = 16, /* what matrices are aligned to unless less is promised */
-    PADS = 3,       /* ways in which rows lie further apart than packed */
+    TMA_BYTES = 16,    /* what matrices are aligned to unless less is promised, */
+    SPREAD_BYTES = 32, /* and those of 4 bits, which may be spread to bytes */
+    PADS = 3,          /* ways in which rows lie further apart than packed */
     NO_ADDRESS = 0x10
 };
 
@@ -39,7 +40,8 @@ static int64_t place_matrices(const struct run_groups *groups,
                               bool one_ld, uint64_t promised, struct run_pointers *pointers)
 {
     const uint64_t narrow = run_matrix_alignment(view->dtype, promised);
-    const uint64_t alignment = narrow > 0 ? narrow : TMA_BYTES;
+    const uint64_t usual = view->dtype == JIT_GEMM_DTYPE_E2M1 ? SPREAD_BYTES : TMA_BYTES;
+    const uint64_t alignment = narrow > 0 ? narrow : usual;
     const int64_t unit = element_count(view->dtype, alignment);
     int64_t end = unit;
 

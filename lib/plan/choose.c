@@ -341,8 +341,12 @@ static struct jg_trial try_group_maps(const struct jg_arch *arch,
  * workspace allows. */
 static void examine_pointers(const struct jg_arch *arch, struct jg_trial *trial)
 {
-    struct jg_trial loaded = try_group_maps(arch, trial, JG_GROUP_MAPS_UNUSED);
     const struct jg_trial mapped = try_group_maps(arch, trial, JG_GROUP_MAPS_WRITTEN);
+    if (jg_group_maps_are_needed(trial->problem)) {
+        *trial = mapped; /* no choice, as reductions are none */
+        return;
+    }
+    struct jg_trial loaded = try_group_maps(arch, trial, JG_GROUP_MAPS_UNUSED);
     const bool is_mapped = mapped.reason[0] == '\0';
     const int64_t used = mapped.derived.workspace_bytes - mapped.derived.copied_bytes;
     const bool has_room = is_mapped && jg_group_maps_have_room(&mapped, used);
@@ -613,7 +617,8 @@ static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_t
     }
     if (problem.group_by == JIT_GEMM_GROUP_BY_POINTERS) {
         const uint64_t limit = problem.workspace_limit;
-        if (limit < (uint64_t)jg_group_maps_bytes(problem.batch.size)) {
+        if (limit < (uint64_t)jg_group_maps_bytes(problem.batch.size) &&
+            !jg_group_maps_are_needed(&problem)) {
             problem.workspace_limit = UINT64_MAX;
             JG_TRY(trace_cheaper(arch, empty, &problem, "with a workspace", trace));
         }

@@ -2,6 +2,7 @@
 #include "plan/group_maps.h"
 
 #include "base/math.h"
+#include "plan/scale.h"
 #include "plan/workspace.h"
 
 struct jg_group_maps_room jg_group_maps_place(const struct jg_config *config,
@@ -25,10 +26,20 @@ int64_t jg_group_maps_bytes(int64_t groups)
     return jg_group_maps_place(&config, groups, 0).end;
 }
 
+bool jg_group_maps_are_needed(const struct jg_problem *problem)
+{
+    return problem->group_by == JIT_GEMM_GROUP_BY_POINTERS &&
+           jg_scale_is_multiplied(&problem->a.scale);
+}
+
 bool jg_group_maps_check(struct jg_trial *trial)
 {
     if (!jg_has_group_maps(&trial->config)) {
-        return true;
+        return !jg_group_maps_are_needed(trial->problem) ||
+               jg_trial_reject(trial,
+                               "group_maps=0: threads load A and B, and no kernel whose "
+                               "threads do multiplies by scale %s: group_maps=1",
+                               jg_scale_name(&trial->problem->a.scale));
     }
     if (trial->product.group_by != JIT_GEMM_GROUP_BY_POINTERS) {
         return jg_trial_reject(trial, "group_maps=1: one map has the matrices of all "

@@ -38,6 +38,8 @@ struct jg_group_maps_room jg_group_maps_place(const struct jg_config *config,
 /* Bytes of a workspace that has nothing else. */
 int64_t jg_group_maps_bytes(int64_t groups);
 
+/* Is there no other way to A and B, whatever the workspace may have? */
+bool jg_group_maps_are_needed(const struct jg_problem *problem);
 /* False with a reason where maps are asked for and cannot be. */
 bool jg_group_maps_check(struct jg_trial *trial);
 /* Do the trial's maps, behind `used` bytes, fit what the problem allows? */
@@ -57,7 +59,7 @@ struct jg_group_maps_matrix {
     uint64_t lds; /* and of a leading dimension, in elements; 0: all have `ld` */
     uint64_t to;  /* device address of the maps */
     int64_t ld;   /* elements */
-    uint32_t element_bytes;
+    uint32_t element_bits;
     uint32_t stride_rows[JG_GROUP_MAP_STRIDES]; /* a stride is so many rows, */
     int64_t stride_bytes[JG_GROUP_MAP_STRIDES]; /* and so many bytes more */
 };

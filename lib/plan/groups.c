@@ -186,7 +186,7 @@ static jit_gemm_status check_cleared_scales(const jit_gemm_problem *problem)
                    "scales: their scales would stay as they are");
 }
 
-/* What has addresses that only the device knows is moved by threads. */
+/* Rows of an index are those of one matrix. */
 static jit_gemm_status check_pointers(const jit_gemm_problem *problem)
 {
     if (problem->group_by != JIT_GEMM_GROUP_BY_POINTERS) {
@@ -200,13 +200,6 @@ static jit_gemm_status check_pointers(const jit_gemm_problem *problem)
                        "an index names rows of one %c, and with group_by=pointers each "
                        "group has its own",
                        is_d ? 'D' : 'A');
-    }
-    if (jg_scale_is_multiplied(&problem->a.scale)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.group_by",
-                       "give group_by=counts or offsets, or scales of f32",
-                       "with group_by=pointers threads load A and B, and no kernel whose "
-                       "threads do multiplies by scale %s",
-                       jg_scale_name(&problem->a.scale));
     }
     return JIT_GEMM_OK;
 }

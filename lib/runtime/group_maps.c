@@ -68,7 +68,7 @@ static void fill_side(const struct jg_kernel *kernel, const struct side *side,
         .lds = is_empty ? 0 : (uint64_t)side->param->batch_stride,
         .to = params->workspace + (uint64_t)side->offset,
         .ld = is_empty ? key->ld : side->param->ld,
-        .element_bytes = (uint32_t)jg_bytes_of(side->matrix->dtype, 1)};
+        .element_bits = (uint32_t)jg_dtype_bits(side->matrix->dtype)};
     fill_strides(kernel, side, key, ret_maps);
     side->param->pointer = ret_maps->to;
 }

@@ -390,7 +390,7 @@ Test(groups, scales_along_k_have_a_block_more_for_each_group)
     api_fixture_close(&fixture);
 }
 
-Test(groups, pointers_with_scales_of_the_tensor_core_are_refused)
+Test(groups, pointers_with_scales_of_the_tensor_core_come_by_maps_only)
 {
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;
@@ -398,10 +398,17 @@ Test(groups, pointers_with_scales_of_the_tensor_core_are_refused)
     api_fixture_open(&fixture);
     const jit_gemm_problem problem =
         api_problem("m=512 n=256 k=128 a=mxfp8 d=bf16 groups=4 group_by=pointers");
-    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect(api_error_has("problem.group_by: with group_by=pointers threads load A and "
-                            "B, and no kernel whose threads do multiplies by scale mx"),
+    const jit_gemm_problem without = api_problem(
+        "m=512 n=256 k=128 a=mxfp8 d=bf16 groups=4 group_by=pointers config=group_maps=0");
+    const jit_gemm_problem unaligned = api_problem(
+        "m=512 n=256 k=128 a=mxfp8 d=bf16 groups=4 group_by=pointers input_align=8");
+    cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s",
+                 jit_gemm_last_error());
+    cr_expect_eq(jit_gemm_check(fixture.context, &without), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("problem.config: group_maps=0: threads load A and B, and no "
+                            "kernel whose threads do multiplies by scale mx"),
               "%s", jit_gemm_last_error());
+    cr_expect_neq(jit_gemm_check(fixture.context, &unaligned), JIT_GEMM_OK);
     api_fixture_close(&fixture);
 }
 

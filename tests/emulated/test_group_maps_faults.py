@@ -58,7 +58,7 @@ FAULTS = [
     ("rows as far apart as the first group's", "lds != nullptr ? lds[group] : matrix.ld",
      "lds != nullptr ? lds[0] : matrix.ld"),
     ("rows as far apart as of all", "lds != nullptr ? lds[group] : matrix.ld", "matrix.ld"),
-    ("elements for bytes", "ld * matrix.element_bytes", "ld"),
+    ("elements for bytes", "ld * matrix.element_bits / 8", "ld"),
     ("one row from half to half", "matrix.stride_rows[kIndex] * row_bytes", "row_bytes"),
     ("rows without a distance", "matrix.stride_rows[kIndex] * row_bytes +", "0 * row_bytes +"),
     ("a group has a row less", "ptx::replace_map_size<kRowDim>(place, rows);",

@@ -127,12 +127,12 @@ def fewer(size, others):
 def draw_problem(draw, arch):
     """(words of the problem and config, lists of sizes, form)."""
     words, lists, form = (draw_depths if draw.random() < 0.3 else draw_rows)(draw, arch)
-    return [*words, *draw_rest(draw, arch, form)], lists, form
+    return [*words, *draw_rest(draw, arch, form, any(f"a={a}" in words for a in SCALED))], lists, form
 
 
-def draw_rest(draw, arch, form):
-    """A config and an epilogue."""
-    has_maps = form == "pointers" and draw.random() < 0.6
+def draw_rest(draw, arch, form, is_scaled):
+    """A config and an epilogue. By pointers threads load, or maps of each group, which the tensor core's scales need."""
+    has_maps = form == "pointers" and (is_scaled or draw.random() < 0.6)
     by_threads = form == "pointers" and not has_maps
     config = [draw.choice(TILES[arch])] if draw.random() < 0.7 else []
     if by_threads:
@@ -155,8 +155,6 @@ def draw_rows(draw, arch):
     if arch == "sm_100a" and draw.random() < 0.3:
         a, outputs, step = draw.choice(SCALED), ["bf16", "f32"], 128
     form = draw.choice(["offsets", "offsets", "counts", "rows", "rows", "pointers", "pointers"])
-    if form == "pointers" and a in SCALED:  # threads load them, and the tensor core takes no scales then
-        a, outputs, step = draw.choice(TYPES)
     groups = draw.choice([1, 2, 3, 5, 8, 31, 32, 33])
     lists = [draw_sizes(draw, groups) for _ in range(LISTS)]
     if groups > 30:

@@ -23,7 +23,7 @@ struct GroupMapsMatrix {
     u64 lds;      // and of a leading dimension, in elements; 0: all have `ld`
     u64 to;       // device address of the maps
     i64 ld;       // elements
-    u32 element_bytes;
+    u32 element_bits;
     u32 stride_rows[3];  // a stride is so many rows,
     i64 stride_bytes[3]; // and so many bytes more
 };
@@ -49,7 +49,7 @@ struct GroupMaps {
             const u64 *pointers = reinterpret_cast<const u64 *>(matrix.pointers);
             const i64 *lds = reinterpret_cast<const i64 *>(matrix.lds);
             const i64 ld = lds != nullptr ? lds[group] : matrix.ld;
-            const i64 row_bytes = ld * matrix.element_bytes;
+            const i64 row_bytes = ld * matrix.element_bits / 8;
             ptx::replace_map_address(place,
                                      pointers != nullptr ? pointers[group] : matrix.to);
             if constexpr (kRowDim >= 0) {
