@@ -154,6 +154,13 @@ struct OperandLoader {
     }
 };
 
+// Are there maps of each group?
+template <class Config>
+constexpr bool has_group_maps()
+{
+    return Config::kGroupBy == GroupBy::kPointers && !Config::kThreadLoads;
+}
+
 template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
@@ -162,8 +169,7 @@ class TileLoader {
     using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair>;
 
   public:
-    static constexpr bool kGroupMaps =
-        Config::kGroupBy == GroupBy::kPointers && !Config::kThreadLoads;
+    using ConfigT = Config;
 
     template <class Params>
     JG_DEVICE TileLoader(const Params &params, const Cluster &cluster)
@@ -176,7 +182,7 @@ class TileLoader {
 
     JG_DEVICE void prefetch_maps() const
     {
-        if constexpr (!kGroupMaps) { // those of groups are not there yet
+        if constexpr (!has_group_maps<Config>()) { // those of groups are not there yet
             ptx::prefetch_tensor_map(a_map_);
             ptx::prefetch_tensor_map(b_map_);
         }
@@ -198,7 +204,7 @@ class TileLoader {
                 return;
             }
         }
-        const u32 group = kGroupMaps ? work.batch : 0;
+        const u32 group = group_of(work);
         LoaderA::load(a_tile, a_map_ + group, barrier, cluster_.a_mask(),
                       cluster_.a_slice(), work.row, k,
                       map_batch<Config>(work, a_batch_step_));
@@ -225,9 +231,22 @@ class TileLoader {
     }
 
   private:
+    // Which of the maps.
+    static JG_DEVICE u32 group_of(const WorkItem &work)
+    {
+        if constexpr (has_group_maps<Config>()) {
+            return work.batch;
+        } else {
+            return 0;
+        }
+    }
     static JG_DEVICE const TensorMap *maps_of(const TensorMap &map, const MatrixParam &own)
     {
-        return kGroupMaps ? reinterpret_cast<const TensorMap *>(own.pointer) : &map;
+        if constexpr (has_group_maps<Config>()) {
+            return reinterpret_cast<const TensorMap *>(own.pointer);
+        } else {
+            return &map;
+        }
     }
 
     JG_DEVICE void load_end(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
@@ -261,7 +280,7 @@ class AcquiredMaps {
     // Before the loads of an item.
     JG_DEVICE void settle(const WorkItem &item)
     {
-        if constexpr (Loader::kGroupMaps) {
+        if constexpr (has_group_maps<typename Loader::ConfigT>()) {
             if (item.k_blocks > 0 && item.batch != group_) {
                 loader_.acquire_maps(item.batch);
                 group_ = item.batch;
