@@ -6,8 +6,8 @@
  * Three verbs have three costs:
  * - ::jit_gemm_check says whether a problem is legal. Pure, no I/O, microseconds.
  * - ::jit_gemm_create makes it runnable. It may compile, read files and block.
- * - ::jit_gemm_run launches it. One driver call, two where unaligned inputs are copied
- *   or scales packed first; no allocation, no lock, no file.
+ * - ::jit_gemm_run launches it. One driver call, two where unaligned inputs are copied,
+ *   scales packed or maps of groups written first; no allocation, no lock, no file.
  *
  * This header has the functions, but for those that say what went wrong (error.h). Their
  * structs are in problem.h (what to multiply), epilogue.h (what happens to the result),

@@ -173,7 +173,8 @@ typedef struct jit_gemm_info {
     uint32_t is_gated; /**< 1 if the epilogue takes two accumulators, so that D has N / 2
                             columns; else 0. */
     uint32_t launches; /**< Kernels that a run launches: 1, or 2 where scales are packed
-                          first (docs/scales.md), or A or B may have to be copied. A run
+                          first (docs/scales.md), maps of groups are written
+                          (docs/grouped.md), or A or B may have to be copied. A run
                           whose A and B TMA takes copies nothing and launches 1. */
     jit_gemm_invariance invariant;  /**< What the bits of D do not depend on, as the problem
                                        asks: with ::JIT_GEMM_INVARIANT_NONE K may be split

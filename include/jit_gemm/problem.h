@@ -286,11 +286,12 @@ typedef struct jit_gemm_problem {
                                             own; empty means D = acc. */
     char config[JIT_GEMM_CONFIG_SIZE]; /**< Overrides the choice; empty means choose. */
     uint64_t workspace_limit; /**< Most bytes of workspace that the choice may ask for, to
-                                 split K and to copy unaligned A and B; 0: only where
-                                 `config` says so, and on sm_90a K in clusters, which
-                                 need none. What reductions need comes on top: it is not
-                                 limited, nor what scales need that are packed
-                                 first. */
+                                 split K, to copy unaligned A and B, and for maps of
+                                 groups by pointers; 0: only where `config` says so, and
+                                 on sm_90a K in clusters, which need none. What
+                                 reductions need comes on top: it is not limited, nor what
+                                 scales need that are packed first, nor maps beside scales
+                                 of the tensor core, which have no other way. */
     jit_gemm_pair pair;       /**< Of a gated epilogue; must be zero without one. */
     jit_gemm_invariance invariant; /**< What the bits of D do not depend on. */
     uint32_t register_limit; /**< Most registers a thread at launch, up to 255; 0: any. It
