@@ -58,6 +58,24 @@ int jg_cluster_ctas(const struct jg_config *config)
     return config->layout.cluster_m * config->layout.cluster_n * jg_cluster_parts(config);
 }
 
+/* Of which the driver has counted how many run at once; 0 of none, and of all others. */
+static int count_at_once(int cluster, const struct jg_device_facts *facts)
+{
+    for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
+        if (cluster == JG_LEAST_COUNTED_CLUSTER << i) {
+            return facts->clusters_at_once[i];
+        }
+    }
+    return 0;
+}
+
+bool jg_is_cluster_counted(const struct jg_config *config,
+                           const struct jg_device_facts *facts)
+{
+    const int cluster = jg_cluster_ctas(config);
+    return cluster < JG_LEAST_COUNTED_CLUSTER || count_at_once(cluster, facts) > 0;
+}
+
 /* A cluster lies in one GPC, which has whole pairs of multiprocessors. Devices differ in
  * how many each of theirs has: one H200 had no place for 32 clusters of 4. Clusters that
  * share inputs are a resident grid, of which those without a place find nothing left to do;
@@ -66,6 +84,10 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
 {
     const int cluster = jg_cluster_ctas(config);
     const int gpcs = facts->sm_count / LEAST_GPC_SMS;
+    const int counted = count_at_once(cluster, facts);
+    if (counted > 0) {
+        return counted * cluster;
+    }
     if (jg_cluster_parts(config) > 2 && gpcs > 0) {
         return gpcs * (LEAST_GPC_SMS / cluster) * cluster;
     }

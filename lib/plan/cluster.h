@@ -11,7 +11,11 @@ bool jg_cluster_check(struct jg_trial *trial);
 
 /* CTAs of a cluster: those that share inputs, or those that have parts of K. */
 int jg_cluster_ctas(const struct jg_config *config);
-/* CTAs that fit at once (one per multiprocessor), in whole clusters. */
+/* Is it known how many of its clusters run at once? Pairs fill every GPC. */
+bool jg_is_cluster_counted(const struct jg_config *config,
+                           const struct jg_device_facts *facts);
+/* CTAs that fit at once (one per multiprocessor), in whole clusters: as the driver counts
+ * them where that is known. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);
 /* Tiles along one dimension, padded to whole clusters. */
 int64_t jg_tiles_along(int64_t size, int tile, int cluster);

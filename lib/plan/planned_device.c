@@ -18,7 +18,18 @@ struct fact {
     int64_t value; /* 0: not named */
 };
 
-enum fact_index { SM_COUNT, L2_BYTES, MEMORY_BYTES_S, SMEM_BYTES, FACT_COUNT };
+/* What stands behind NEEDED_COUNT need not be known. */
+enum fact_index {
+    SM_COUNT,
+    L2_BYTES,
+    MEMORY_BYTES_S,
+    SMEM_BYTES,
+    NEEDED_COUNT,
+    CLUSTERS_OF_4 = NEEDED_COUNT,
+    CLUSTERS_OF_8,
+    CLUSTERS_OF_16,
+    FACT_COUNT
+};
 
 struct fact_list {
     struct fact facts[FACT_COUNT];
@@ -33,7 +44,11 @@ static struct fact_list list_facts(const struct jg_device_facts *facts)
                   [L2_BYTES] = {"l2_bytes", INT64_C(1) << 40, facts->l2_bytes},
                   [MEMORY_BYTES_S] = {"memory_bytes_s", INT64_C(1) << 50,
                                       facts->memory_bytes_s},
-                  [SMEM_BYTES] = {"smem_bytes", 1 << 30, facts->smem_optin_bytes}},
+                  [SMEM_BYTES] = {"smem_bytes", 1 << 30, facts->smem_optin_bytes},
+                  [CLUSTERS_OF_4] = {"clusters_of_4", 1 << 14, facts->clusters_at_once[0]},
+                  [CLUSTERS_OF_8] = {"clusters_of_8", 1 << 13, facts->clusters_at_once[1]},
+                  [CLUSTERS_OF_16] = {"clusters_of_16", 1 << 12,
+                                      facts->clusters_at_once[2]}},
         .capability = {facts->cc_major, facts->cc_minor}};
     snprintf(list.name, sizeof(list.name), "%s", facts->name);
     return list;
@@ -47,6 +62,9 @@ static struct jg_device_facts facts_of(const struct fact_list *list)
                                     .l2_bytes = list->facts[L2_BYTES].value,
                                     .memory_bytes_s = list->facts[MEMORY_BYTES_S].value,
                                     .smem_optin_bytes = (int)list->facts[SMEM_BYTES].value};
+    for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
+        facts.clusters_at_once[i] = (int)list->facts[CLUSTERS_OF_4 + i].value;
+    }
     snprintf(facts.name, sizeof(facts.name), "%s", list->name);
     return facts;
 }
@@ -116,7 +134,7 @@ jit_gemm_status jg_planned_device_parse(const char *text, const char *field,
         }
     }
     const char *missing = list.capability[0] == 0 ? "cc" : NULL;
-    for (int i = 0; missing == NULL && i < FACT_COUNT; i++) {
+    for (int i = 0; missing == NULL && i < NEEDED_COUNT; i++) {
         missing = list.facts[i].value == 0 ? list.facts[i].key : NULL;
     }
     if (missing != NULL) {
@@ -134,6 +152,8 @@ void jg_planned_device_print(const struct jg_device_facts *facts, struct jg_str 
     const struct fact_list list = list_facts(facts);
     jg_str_printf(out, "cc=%d.%d", facts->cc_major, facts->cc_minor);
     for (int i = 0; i < FACT_COUNT; i++) {
-        jg_str_printf(out, " %s=%" PRId64, list.facts[i].key, list.facts[i].value);
+        if (i < NEEDED_COUNT || list.facts[i].value > 0) {
+            jg_str_printf(out, " %s=%" PRId64, list.facts[i].key, list.facts[i].value);
+        }
     }
 }

@@ -125,11 +125,11 @@ Test(bands, cover_the_range_within_the_loss_and_no_kernel_is_too_many)
 
 Test(bands, a_greater_loss_needs_fewer_kernels)
 {
-    static const char *const ranges[] = {"m=1..8192 loss=0%", "m=1..8192 loss=3%",
-                                         "m=1..8192 loss=30%", "m=1..8192 loss=1000%"};
+    static const char *const ranges[] = {"m=1..8192 loss=0%", "m=1..8192 loss=20%",
+                                         "m=1..8192 loss=1000%"};
     for (int chip = 0; chip < 2; chip++) {
         size_t before = SIZE_MAX;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 3; i++) {
             struct sweep sweep =
                 sweep_of(chips[chip], "n=4096 k=4096 a=bf16 dynamic=m", ranges[i]);
             cr_expect_lt(sweep.bands.kernel_count, before);

@@ -229,8 +229,10 @@ Test(choose_sm100a, scales_leave_room_for_a_second_accumulator_in_narrower_tiles
 /* Large tiles where one accumulator is no more than they save, else two. */
 Test(choose_sm100a, scaled_tiles_are_chosen_by_what_their_accumulators_cost)
 {
-    expect_config("8192x8192x8192 mxfp8 d=bf16", "mma=256x224 cta_group=2");
-    expect_config("8192x8192x8192 mxfp8 d=bf16", "acc_stages=2");
+    expect_config("4096x7168x2048 mxfp8 d=bf16", "mma=256x224 cta_group=2");
+    expect_config("4096x7168x2048 mxfp8 d=bf16", "acc_stages=2");
+    /* Power is the limit: nobody waits for the multiplications that wait. */
+    expect_config("8192x8192x8192 mxfp8 d=bf16", "mma=256x256 cta_group=2");
     expect_config("16384x16384x16384 nvfp4 d=bf16", "mma=256x256 cta_group=2");
     expect_config("16384x16384x16384 nvfp4 d=bf16", "acc_stages=1");
     expect_config("8192x8192x1024 nvfp4 d=bf16", "acc_stages=2");
@@ -238,7 +240,7 @@ Test(choose_sm100a, scaled_tiles_are_chosen_by_what_their_accumulators_cost)
 
 Test(choose_sm100a, model_counts_bytes_of_scales_and_epilogues_that_are_not_hidden)
 {
-    static const char config[] = "8192x8192x8192 %s d=bf16 config=mma=256x128 cluster=2x1 "
+    static const char config[] = "8192x8192x1024 %s d=bf16 config=mma=256x128 cluster=2x1 "
                                  "stages=5 acc_stages=%d";
     static const char *const types[] = {"e4m3", "mxfp8", "mxfp4", "nvfp4"};
     double us[4][2], waiting_us[4][2];
@@ -250,7 +252,7 @@ Test(choose_sm100a, model_counts_bytes_of_scales_and_epilogues_that_are_not_hidd
         waiting_us[i / 2][i % 2] = choice.derived.waiting_us;
     }
     for (int i = 0; i < 4; i++) {
-        cr_expect_gt(us[i][0] - us[i][1], 20.0, "%s: one accumulator", types[i]);
+        cr_expect_gt(us[i][0] - us[i][1], 2.0, "%s: one accumulator", types[i]);
         cr_expect_gt(waiting_us[i][0], 4 * waiting_us[i][1], "%s", types[i]);
     }
     cr_expect_gt(us[1][1], us[0][1], "MXFP8 loads scales, too");

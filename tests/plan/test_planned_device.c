@@ -24,11 +24,15 @@ static void expect_same(const struct jg_device_facts *one,
     cr_expect_eq(one->l2_bytes, other->l2_bytes);
     cr_expect_eq(one->memory_bytes_s, other->memory_bytes_s);
     cr_expect_eq(one->smem_optin_bytes, other->smem_optin_bytes);
+    for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
+        cr_expect_eq(one->clusters_at_once[i], other->clusters_at_once[i]);
+    }
 }
 
 Test(planned_device, what_is_printed_is_read)
 {
-    static const char *const names[] = {"h100", "h200", "b200", "b300"};
+    static const char *const names[] = {"h100", "h200", "b200", "b300",
+                                        "b200 clusters_of_4=36 clusters_of_16=8"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const struct jg_device_facts named = facts_of(names[i]);
         struct jg_str text = {0};
@@ -49,6 +53,21 @@ Test(planned_device, names_are_the_defaults_of_chips)
     expect_same(&h200, &jg_arch_find("sm_90a")->default_facts);
     expect_same(&b300, &jg_arch_find("sm_103a")->default_facts);
     cr_expect_str_eq(facts_of("h100").name, "NVIDIA H100 80GB HBM3");
+}
+
+/* Nobody needs to know how many clusters run at once: without these words 0 is unknown. */
+Test(planned_device, counts_of_clusters_are_facts_if_they_are_known)
+{
+    const struct jg_device_facts facts = facts_of("b200 clusters_of_8=17");
+    struct jg_str text = {0};
+
+    jg_planned_device_print(&facts, &text);
+
+    cr_expect_eq(facts.clusters_at_once[0], 0);
+    cr_expect_eq(facts.clusters_at_once[1], 17);
+    cr_expect_not_null(strstr(jg_str_text(&text), " clusters_of_8=17"));
+    cr_expect_null(strstr(jg_str_text(&text), "clusters_of_4"));
+    jg_str_free(&text);
 }
 
 Test(planned_device, words_behind_a_name_replace_its_facts)

@@ -3,20 +3,22 @@
 #include "plan/cost.h"
 
 #include "base/math.h"
+#include "plan/cluster.h"
 #include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
 
 /*
  * Rates of a B200, for comparing candidates; rounded. They are published measurements of
- * others, put together; this kernel has not been timed on the chip. A multiplication takes
- * as long as the tensor core needs, or as long as shared memory needs to feed it, if that
- * is more. A stage arrives at 80 bytes per clock, whoever sends it, and L2 sends 20 TB/s to
- * all multiprocessors; a single stage takes a latency and its bytes. Scales that the tensor
+ * others, put together; this kernel has not been timed on the chip. What they predict is
+ * held against published figures in docs/sm100a-model.md. A multiplication takes as long as
+ * the tensor core needs, or as long as shared memory needs to feed it, if that is more. A
+ * stage arrives at 80 bytes per clock, whoever sends it, and L2 sends 20 TB/s to all
+ * multiprocessors; a single stage takes a latency and its bytes. Scales that the tensor
  * core multiplies by arrive with a stage, and shared memory is read once more to copy them;
- * the multiplication takes no longer for them. No rate knows of power.
+ * the multiplication takes no longer for them.
  */
-#define CLOCK_HZ             1.85e9
+#define CLOCK_HZ             1.92e9
 #define MEMORY_PART          0.8676 /* of the memory's clock and bus width: 7.1 of 8.18 TB/s */
 #define L2_BYTES_S           20e12
 #define MMA_ROW_BYTES        32.0
@@ -24,14 +26,18 @@
 #define ARRIVING_BYTES_CLK   80.0
 #define LOAD_LATENCY_CLK     700.0
 #define LONE_STAGE_BYTES_CLK 53.0
-#define EPILOGUE_ELEMS_CLK   16.0
-#define EPILOGUE_BYTES_CLK   40.0
+/* Rows times columns that the tensor core of a multiprocessor multiplies with 32 bytes of K
+ * in a clock, and clocks of it that the board's power allows a second, all multiprocessors
+ * at work: with 16 bits 1.82 PFLOP/s, with 8 bits 2.95, with 4 bits 5.9. Zeros beyond the
+ * problem are taken to cost what elements do. */
+#define MMA_ELEMS_CLK 256.0
+#define POWER_HZ_16   1.50e9
+#define POWER_HZ_8    1.217e9
 /* Of a column of 32 lanes on its way to promoted sums, and of each block of K: counted from
  * instructions, not measured. 1.1 where the columns of a block have one scale, 1.7 where
  * each has its own. */
 #define PROMOTED_CLK      1.4
 #define PROMOTED_WAIT_CLK 100.0
-#define DRAIN_CLK         450.0
 #define FILL_CLK          2200.0
 #define CLUSTER_CLK       800.0
 #define LAUNCH_US         3.0
@@ -42,9 +48,14 @@
 /* Part of the time that the CTAs of a cluster lose by waiting for each other, for each
  * doubling beyond a pair: assumed. */
 #define CLUSTER_LOSS 0.02
-/* Part of the time that power would cost if all multiplied rows and columns lay beyond the
- * problem: assumed. Of two equally fast candidates, the one that wastes less wins. */
-#define WASTE_LOSS 0.02
+/* Clusters beyond a pair of which nobody has counted how many run at once: a round more
+ * than multiprocessors allow is 5 to 20 percent of usual shapes. So they are taken where
+ * they are better by so much. */
+#define UNCOUNTED_LOSS 0.05
+/* What several limits allow at the same time: the part of the lesser ones that shows, so
+ * that of candidates which one limit makes equal the one wins that is further from the
+ * others. */
+#define LESSER_PART 0.02
 
 /* Bytes of scales that belong to a block of K, of a CTA. */
 static double count_scale_bytes(const struct jg_trial *trial)
@@ -101,16 +112,11 @@ static double count_load_clk(const struct jg_trial *trial)
                      count_stage_bytes(trial) / ARRIVING_BYTES_CLK);
 }
 
-/* The part of what is multiplied that belongs to the problem. */
-static double useful_part_of(const struct jg_trial *trial)
+/* Of costs that pass at the same time. */
+static double limit_of(double a, double b, double c)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const double m = (double)trial->product.m.size;
-    const double n = (double)trial->product.n.size;
-    const double batch = (double)trial->product.batch.size;
-    const double tile_m = layout->tile_m;
-    const double tile_n = layout->tile_n;
-    return m * n * batch / ((double)trial->derived.tiles * tile_m * tile_n);
+    const double largest = jg_larger(jg_larger(a, b), c);
+    return largest + LESSER_PART * (a + b + c - largest);
 }
 
 /* Of a block of K: each warp of the epilogue reads the accumulators of its lanes, and
@@ -128,9 +134,9 @@ static double count_block_clk(const struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_config_pipeline *pipeline = &trial->config.pipeline;
     const double stage_bytes = count_stage_bytes(trial);
-    double block_clk = jg_overlap(count_mma_clk(trial), count_load_clk(trial));
+    double block_clk = limit_of(count_mma_clk(trial), count_load_clk(trial), 0.0);
     if (jg_product_promotes_scales(&trial->product)) {
-        block_clk = jg_overlap(block_clk, count_promotion_clk(trial));
+        block_clk = limit_of(block_clk, count_promotion_clk(trial), 0.0);
     }
     for (int groups = layout->cluster_m * layout->cluster_n / layout->cta_group; groups > 1;
          groups /= 2) {
@@ -138,32 +144,22 @@ static double count_block_clk(const struct jg_trial *trial)
     }
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
     const double ring_blocks = (double)pipeline->stages * pipeline->k_group;
-    block_clk = jg_larger(block_clk, lone_clk / ring_blocks) *
-                (1.0 + WASTE_LOSS * (1.0 - useful_part_of(trial)));
+    block_clk = jg_larger(block_clk, lone_clk / ring_blocks);
     return jg_larger(block_clk, jg_thread_loads_clk(trial, stage_bytes));
 }
 
-static double count_epilogue_clk(const struct jg_trial *trial)
-{
-    const double tile_m = trial->config.layout.tile_m;
-    const double tile_n = trial->config.layout.tile_n;
-    /* A warp reads as long where only half of its lanes hold rows. */
-    const double lane_cost = 32.0 / jg_sm100a_lanes(&trial->config).of_warp;
-    return tile_m * tile_n *
-               (lane_cost / EPILOGUE_ELEMS_CLK +
-                jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK)) +
-           DRAIN_CLK;
-}
-
 /* Of a round but the last: while the epilogue keeps its accumulator, and there is no other,
- * or the other one is full, too. What drains has given it back. */
+ * or the other one is full, too. What drains has given it back. Promoted sums wait for the
+ * same warps: a block of K for each accumulator is multiplied meanwhile, which counts for
+ * little. */
 static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
-                                double epilogue_clk)
+                                const struct jg_sm100a_epilogue_clk *epilogue)
 {
-    const double kept_clk = epilogue_clk - DRAIN_CLK;
-    return trial->config.storage.acc_stages > 1
-               ? jg_overlap(main_clk, epilogue_clk) - main_clk
-               : kept_clk;
+    if (trial->config.storage.acc_stages == 1 ||
+        jg_product_promotes_scales(&trial->product)) {
+        return epilogue->kept;
+    }
+    return epilogue->kept > main_clk ? epilogue->kept - main_clk : 0.0;
 }
 
 static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us)
@@ -171,18 +167,39 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
     const struct jg_config *config = &trial->config;
     const struct jg_derived *derived = &trial->derived;
     const double main_clk = (double)jg_split_blocks(trial) * count_block_clk(trial);
-    const double epilogue_clk = count_epilogue_clk(trial);
+    const struct jg_sm100a_epilogue_clk epilogue = jg_sm100a_epilogue_clk(trial);
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
-    const double waiting_clk = count_waiting_clk(trial, main_clk, epilogue_clk);
+    const double waiting_clk = count_waiting_clk(trial, main_clk, &epilogue);
     const bool is_cluster = config->layout.cluster_m * config->layout.cluster_n > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const struct jg_split_cost split = jg_split_cost_of(trial);
     *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
     return (fixed_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk +
-            epilogue_clk +
+            epilogue.kept + epilogue.drain +
             split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
            CLOCK_HZ * 1e6;
+}
+
+/* What the board's power allows, of all that is multiplied. */
+static double predict_power_us(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double tile_m = layout->tile_m;
+    const double tile_n = layout->tile_n;
+    const double row_bytes = JG_ROW_BYTES;
+    const double items = (double)trial->derived.tiles * trial->config.launch.split_k;
+    const double clk = items * (double)jg_split_blocks(trial) * row_bytes / MMA_ROW_BYTES *
+                       tile_m * tile_n / MMA_ELEMS_CLK;
+    const double hz =
+        jg_dtype_bits(trial->product.a.dtype) >= 16 ? POWER_HZ_16 : POWER_HZ_8;
+    return clk / (hz * trial->facts->sm_count) * 1e6;
+}
+
+/* Clusters that may find fewer places than multiprocessors would hold. */
+static double uncounted_loss_of(const struct jg_trial *trial)
+{
+    return jg_is_cluster_counted(&trial->config, trial->facts) ? 1.0 : 1.0 + UNCOUNTED_LOSS;
 }
 
 /* Of an input, each with the scale of the tensor core that it may have. A piece comes for
@@ -208,7 +225,8 @@ void jg_sm100a_predict(struct jg_trial *trial)
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     trial->derived.scale_pack_us = jg_scale_pack_us(trial, memory_bytes_s);
-    trial->derived.predicted_us = jg_overlap(kernel_us, bytes / memory_bytes_s * 1e6) +
-                                  LAUNCH_US + trial->derived.repack_us +
-                                  trial->derived.scale_pack_us;
+    trial->derived.predicted_us =
+        limit_of(kernel_us, predict_power_us(trial), bytes / memory_bytes_s * 1e6) *
+            uncounted_loss_of(trial) +
+        LAUNCH_US + trial->derived.repack_us + trial->derived.scale_pack_us;
 }

@@ -53,6 +53,16 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
 extern const struct jg_stage_limits jg_sm100a_stages;
 
+/* Instructions of a warp of the epilogue for 64 columns of D in its lanes, estimated from
+ * those that were counted; when the output is derived. */
+double jg_sm100a_step_instructions(const struct jg_trial *trial);
+/* Clocks of the epilogue of a tile: while it keeps the accumulator, and until what it
+ * stored has left. */
+struct jg_sm100a_epilogue_clk {
+    double kept, drain;
+};
+struct jg_sm100a_epilogue_clk jg_sm100a_epilogue_clk(const struct jg_trial *trial);
+
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm100a_predict(struct jg_trial *trial);
 
