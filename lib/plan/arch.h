@@ -19,6 +19,7 @@ struct jg_derived {
     int max_registers; /* that a role may have: the limit of the launch bound */
     int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
     int scale_columns; /* of them, for scales that the tensor core multiplies by */
+    int scale_cells;   /* stages whose scales these hold at a time; 0 without */
     int sum_fraction_bits; /* that sums of products keep; 0: they are exact integers */
     bool promotes_sums;    /* are sums those of 128 of K each, added up in registers? */
     jit_gemm_accumulate accumulate; /* of sums of 13 bits, what the problem says; else 0 */

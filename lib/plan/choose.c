@@ -147,6 +147,10 @@ static void trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       ", scales multiplied by the tensor core: tensor memory for %d "
                       "accumulator%s and %d columns of scales",
                       acc_stages, acc_stages > 1 ? "s" : "", derived->scale_columns);
+        if (derived->scale_cells < trial->config.pipeline.stages) {
+            jg_str_printf(trace, ", those of %d of %d stages at a time",
+                          derived->scale_cells, trial->config.pipeline.stages);
+        }
         jg_str_puts(trace, ", multiplications wait ");
         jg_str_fixed(trace, derived->waiting_us, 1);
         jg_str_puts(trace, " us for epilogues");

@@ -35,6 +35,7 @@ static const char *const ring_names[] = {"input tiles",
                                          "the sign that the load has begun",
                                          "the sign that the first inputs were sent",
                                          "scales of blocks",
+                                         "cells of scales",
                                          "sums of the cluster's parts of K"};
 enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
 

@@ -90,7 +90,7 @@ Test(debug, report_says_which_part_of_k_waited_for_how_many)
     char text[1024];
 
     slots_of(&fixture)[0] = (struct slot){
-        .state = 2, .role = 3, .ring = 8, .stage = 3, .parity = 1, .row = 128, .split = 3};
+        .state = 2, .role = 3, .ring = 9, .stage = 3, .parity = 1, .row = 128, .split = 3};
     cr_expect_eq(jit_gemm_debug_report(gemm, text, sizeof(text), NULL), JIT_GEMM_OK);
     cr_expect_str_eq(text,
                      "CTA 0 on multiprocessor 0, warp 0, role epilogue, tile at row 128 "

@@ -328,6 +328,37 @@ Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
                  "sms=4,async=random");
 }
 
+/* Two accumulators leave room for the scales of two stages, which all stages take in turn:
+ * of 16 elements, and of 32 where half of the columns of a piece are a tile's. */
+Test(multiplied_scales, sums_of_cells_that_stages_share_are_the_hosts, .timeout = 1200)
+{
+    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
+                                        "async=eager"};
+    static const struct {
+        const char *types, *sizes, *config;
+        int k;
+    } forms[] = {
+        {"a=nvfp4", "m=140 n=400 batch=1", "mma=128x192 stages=4 acc_stages=2", 1888},
+        {"a=nvfp4", "m=300 n=400 batch=2",
+         "mma=256x192 cta_group=2 stages=3 acc_stages=2 scheduler=static", 1312},
+        {"a=mxfp4", "m=140 n=464 batch=1", "mma=128x224 stages=3 acc_stages=2", 1312},
+        {"a=nvfp4", "m=270 n=300 batch=1", "mma=256x160 cta_group=2 stages=5 acc_stages=2",
+         1632},
+    };
+    for (int i = 0; i < 4; i++) {
+        for (int mode = i % 2; mode < 4; mode += 2) {
+            char settings[64], text[256];
+            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
+                     modes[mode], mode % 2 ? "starve" : "fair", i);
+            snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", forms[i].sizes,
+                     forms[i].k, forms[i].types, forms[i].config);
+            jit_gemm_context *context = emulated_open("sm_100a", settings);
+            expect_exact_one(context, text);
+            jit_gemm_context_destroy(&context);
+        }
+    }
+}
+
 /* One CTA, a pair and a transposed product in every way of asynchrony, and of whose turn it
  * is. JIT_GEMM_TEST_SEEDS=COUNT: of all types, with so many seeds. */
 Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)

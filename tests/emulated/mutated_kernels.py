@@ -304,6 +304,13 @@ KERNELS = {
         "run": ["130x288x864", "nvfp4", "d=bf16", "--arch", "sm_100a",
                 "--config", "mma=128x96 cluster=1x1 scheduler=static stages=3"],
     },
+    # where stages take turns with two cells,
+    "sm_100a shared cells of scales": {
+        "of": "tcgen05.mma",
+        "only": "shared cells",
+        "run": ["130x384x1504", "nvfp4", "d=bf16", "--arch", "sm_100a",
+                "--config", "mma=128x192 cluster=1x1 scheduler=static stages=4 acc_stages=2"],
+    },
     # of 4-bit floats beside 8-bit ones,
     "sm_100a 4-bit beside 8-bit floats": {
         "of": "tcgen05.mma",

@@ -2,18 +2,20 @@
 """The ways in which test_mutations.py breaks how the tensor core multiplies by the scales of MX and
 NV, one kind for each of the kernels that say so in mutated_kernels.py: "mx: " of 8-bit floats,
 "mx4: " and "nv: " of 4-bit ones, whose stages have several pieces of scales along K, "spread: " of
-4-bit beside 8-bit ones. "pairs of scales: " is what pairs of CTAs add. Rules are as in
-mutation_rules.py."""
+4-bit beside 8-bit ones, "shared cells: " of stages that take turns with cells. "pairs of scales: " is
+what pairs of CTAs add. Rules are as in mutation_rules.py."""
 import re
 
 from mutation_rules import (always_ready, drop, drop_text, fence_before_wait, operand_list,
-                            other_descriptor, replaced, rewrite, scoped, some, statement)
+                            other_descriptor, replaced, rewrite, scoped, some, statement,
+                            wrong_parity)
 from scale_mutation_rules import offset_by, offset_in_register, wait_before
 
 PIECE_COLUMNS = 4  # of tensor memory
 B_PIECES = 2  # of the columns of a tile of those kernels
 CELLS = r"tcgen05\.cp[\w.:]*"
 CLEARED = r"st\.shared(?:::cluster)?\.u(?:8|16)"  # scales behind the end of K
+COMMIT = r"tcgen05\.commit[\w.:]*"
 SCALED = r"tcgen05\.mma[\w.:]*block_scale"
 
 
@@ -65,6 +67,16 @@ def copy_late(ptx):
             return (ptx[:match.start()] + ptx[match.end():last.end()] + match.group(0) +
                     ptx[last.end():])
         yield match, moved
+
+
+def commit_early(ptx):
+    """The commit of a stage's multiplications stands before them."""
+    multiplied = list(statement(SCALED).finditer(ptx))
+    match = multiplied and statement(COMMIT).search(ptx, multiplied[-1].end())
+    copied = statement(CELLS).search(ptx)
+    if match:
+        yield match, lambda ptx: (ptx[:copied.start()] + match.group(0) + ptx[copied.start():match.start()] +
+                                  ptx[match.end():])
 
 
 def first_cells(ptx):
@@ -229,6 +241,15 @@ TENSOR_SCALE_RULES = {
     **rules_of("nv", 4),
     **rules_of_end("nv", 16),
     **rules_of("spread", 1),
+    "shared cells: wait for no free ones": wait_before(CELLS, always_ready),
+    "shared cells: wrong phase of free ones": wait_before(CELLS, wrong_parity),
+    "shared cells: never given back": first_behind(COMMIT, SCALED, drop_text),
+    "shared cells: given back before they are read": commit_early,
+    "shared cells: to those of the stage before": rewrite(CELLS, offset_in_register(48)),
+    "shared cells: A's of the stage before": other_cells(0, 48),
+    "shared cells: B's of the stage before": other_cells(1, 48),
+    "shared cells: copy to cells late": copy_late,
+    "shared cells: over an accumulator": cells_over_accumulator(48),
     "spread: A's of another block of K": other_instruction("0x20000000"),
     "spread: B's of another block of K": other_instruction("0x10"),
     "spread: B is of A's type": other_instruction("0x1400"),

@@ -163,5 +163,7 @@ Test(choose_sm100a,
                  choose_with(&all, text).derived.waves);
     cr_expect_eq(choose_with(unknown, "4096x4096x4096 bf16").config.layout.cluster_m, 2);
     cr_expect_eq(
-        choose_with(unknown, "8192x8192x1024 nvfp4 d=bf16").config.layout.cluster_m, 4);
+        choose_with(unknown, "4096x4096x2048 e4m3 d=bf16 a_scale=1x128 b_scale=128x128")
+            .config.layout.cluster_m,
+        4);
 }

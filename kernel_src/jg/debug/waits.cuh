@@ -19,8 +19,9 @@ enum class Role : u32 { kLoad, kMma, kEpilogueLoad, kEpilogue, kScheduler };
 // Whose stage: of input tiles that the tensor core reads by itself; of input tiles and
 // epilogue loads that warps read; of accumulators; of work; the sign that the load has
 // begun (kThrottle), and that it has sent its first stages (kLoadOrder); of scales of
-// blocks; sums of parts that the CTAs of a cluster have for each other, a step of adding up
-// instead of a stage; and parts of a tile's sum, a count instead of a stage.
+// blocks, and cells of tensor memory for such scales; sums of parts that the CTAs of a
+// cluster have for each other, a step of adding up instead of a stage; and parts of a
+// tile's sum, a count instead of a stage.
 enum class Ring : u32 {
     kTiles,
     kWarps,
@@ -29,6 +30,7 @@ enum class Ring : u32 {
     kThrottle,
     kLoadOrder,
     kScales,
+    kScaleCells,
     kClusterSums,
     kParts
 };

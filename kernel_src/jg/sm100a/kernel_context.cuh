@@ -33,6 +33,7 @@ struct KernelContext {
     using Tiles = InputTiles<Config>;
     using Mma = MmaOp<Config>;
     using ScaleLoaderT = ScaleLoader<Config, Cluster>;
+    using ScaleCellsT = ScaleCells<Tmem<Config>::kSharedScaleCells, Config::kCtaGroup>;
     static constexpr u32 kScaleBytes = ScaleTiles<Config>::kBytes; // of a stage
     static_assert(kScaleBytes == 0 || Config::kKGroup == 1,
                   "a stage has one block's scales");
@@ -133,6 +134,7 @@ struct KernelContext {
         }
         LoadOrderT::init_barrier(smem.load_order);
         Accumulators::init_barriers(smem.accumulators);
+        ScaleCellsT::init_barriers(smem.scale_cells);
         Scheduler::init_barriers(smem.scheduler, kClcConsumers);
         ptx::fence_mbarrier_init();
     }
@@ -201,6 +203,7 @@ struct KernelContext {
         RoleWork work(scheduler.thread_iterator(), debug::Role::kMma);
         auto tiles = input.consumer();
         auto ring = accumulators.producer(work.track());
+        ScaleCellsT cells(smem.scale_cells);
         const auto columns = tmem.accumulators();
         while (work.has_work()) {
             const auto item = work.next();
@@ -216,17 +219,19 @@ struct KernelContext {
                 const auto accumulator = ring.acquire();
                 work.settle_at_stage(tiles, k < item.k_blocks);
                 // Add up the item's K, or a block of it that is multiplied by scales.
-                k = add_up(tiles, item, columns.block(accumulator.index()), k, k + part);
+                k = add_up(tiles, cells, item, columns.block(accumulator.index()), k,
+                           k + part);
             } while (kPromotes && k < item.k_blocks);
         }
         if constexpr (kAlone) {
             ring.drain();
         }
+        cells.drain();
     }
 
     // Adds blocks `k` to `end` of K to an accumulator, in whole groups; which one is next.
-    JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, const WorkItem &item,
-                         u32 accumulator, u32 k, u32 end) const
+    JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, ScaleCellsT &cells,
+                         const WorkItem &item, u32 accumulator, u32 k, u32 end) const
     {
         const u32 first = k;
 #pragma unroll 1
@@ -234,9 +239,10 @@ struct KernelContext {
             const auto stage = tiles.acquire();
             const u32 i = stage.index();
             if constexpr (kScaleBytes > 0) {
+                const auto cell = cells.acquire(i);
                 const u32 begin = item.k_first + k * Config::kBlockK;
                 ScaledMmaOp<Config>::issue(
-                    smem.input[i], smem.scales.stage[i], tmem.scales().block(i),
+                    smem.input[i], smem.scales.stage[i], tmem.scales().block(cell.index()),
                     accumulator, item.col + (Config::kTransposed ? item.scale_shift : 0),
                     ScaleTiles<Config>::first_block(begin),
                     begin < shape.k ? shape.k - begin : 0, k == first);

@@ -15,6 +15,10 @@ template <class Config, class Cluster, bool = is_block_scaled<Config>()>
 class ScaleLoader;
 template <class Config>
 class ScaledMmaOp;
+template <u32 kCells>
+struct ScaleCellBarriers;
+template <u32 kShared, u32 kCtaGroup>
+class ScaleCells;
 template <class Config, class Partition>
 class PromotedSums;
 
@@ -34,6 +38,33 @@ class ScaleLoader<Config, Cluster, false> {
     JG_DEVICE ScaleLoader(const Params &, const ShapeT &)
     {
     }
+};
+
+// Cells of the stage that is multiplied, which has its own.
+struct CellOfStage {
+    u32 stage;
+
+    JG_DEVICE u32 index() const
+    {
+        return stage;
+    }
+};
+
+template <>
+struct ScaleCellBarriers<0> {
+};
+
+template <u32 kCtaGroup>
+class ScaleCells<0, kCtaGroup> {
+  public:
+    JG_DEVICE explicit ScaleCells(ScaleCellBarriers<0> &) {}
+
+    static JG_DEVICE void init_barriers(ScaleCellBarriers<0> &) {}
+    static JG_DEVICE CellOfStage acquire(u32 stage)
+    {
+        return CellOfStage{stage};
+    }
+    static JG_DEVICE void drain() {}
 };
 
 } // namespace jg::sm100a

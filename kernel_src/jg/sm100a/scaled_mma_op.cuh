@@ -10,6 +10,7 @@
 #include <jg/ptx/tcgen05_scaled.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/sm100a/mma_op.cuh>
+#include <jg/sm100a/scale_cells.cuh>
 #include <jg/sm100a/scale_tiles.cuh>
 
 namespace jg::sm100a {

@@ -10,6 +10,7 @@
 #include <jg/sm100a/load_order.cuh>
 #include <jg/sm100a/output_ring_buffer.cuh>
 #include <jg/sm100a/scale_stages.cuh>
+#include <jg/sm100a/tmem.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/scale_slots.cuh>
 
@@ -35,6 +36,7 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     OutputBarriers<Config::kAccStages> accumulators;
+    ScaleCellBarriers<Tmem<Config>::kSharedScaleCells> scale_cells;
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
     u32 tmem_address;

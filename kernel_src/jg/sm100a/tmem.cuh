@@ -17,6 +17,8 @@
 
 namespace jg::sm100a {
 
+constexpr u32 kTmemColumns = 512; // of a multiprocessor
+
 // What can be allocated: a power of two, at least 32.
 constexpr JG_DEVICE u32 round_up_columns(u32 columns)
 {
@@ -51,10 +53,20 @@ class Tmem {
     // Sums of parts that were multiplied by scales (promotion.cuh).
     using Sums =
         TmemRegion<Accumulators::kEnd, kPitch, promotes_block_scales<Config>() ? 1 : 0>;
-    // Scales of each stage of the input ring: a column has those of 32 rows.
+    // Scales of stages of the input ring, of each or of as many as there is room for: a
+    // column has those of 32 rows.
     static constexpr u32 kScaleColumns = ScaleTiles<Config>::kBytes / 128;
-    using Scales =
-        TmemRegion<Sums::kEnd, kScaleColumns, kScaleColumns ? Config::kStages : 0>;
+    static constexpr u32 kScaleRoom = kScaleColumns > 0
+                                          ? (kTmemColumns - Sums::kEnd) / kScaleColumns
+                                          : 0;
+    static constexpr u32 kScaleCells = kScaleColumns == 0             ? 0
+                                       : kScaleRoom < Config::kStages ? kScaleRoom
+                                                                      : Config::kStages;
+    static constexpr u32 kSharedScaleCells =
+        kScaleColumns > 0 && kScaleCells < Config::kStages ? kScaleCells : 0;
+    static_assert(kScaleColumns == 0 || kScaleCells > 1,
+                  "scales are copied while those before are read");
+    using Scales = TmemRegion<Sums::kEnd, kScaleColumns, kScaleCells>;
 
     // `published`: a word of shared memory that takes the address.
     JG_DEVICE explicit Tmem(u32 &published) : published_(published) {}
@@ -93,7 +105,7 @@ class Tmem {
     static constexpr u32 kBarrier = 7; // 1 to 6 are the epilogue's
     static constexpr u32 kBarrierThreads = 32 * (4 + 1);
     static constexpr u32 kAllocated = round_up_columns(Scales::kEnd);
-    static_assert(kAllocated <= 512, "a multiprocessor has 512 columns");
+    static_assert(kAllocated <= kTmemColumns, "a multiprocessor has 512 columns");
     static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,
                   "rows of a CTA");
 

@@ -48,6 +48,9 @@
 /* Part of the time that the CTAs of a cluster lose by waiting for each other, for each
  * doubling beyond a pair: assumed. */
 #define CLUSTER_LOSS 0.02
+/* From the last multiplication that reads a cell of scales until the first that reads the
+ * next ones there: its commit, a wait, and the copies. Assumed. */
+#define CELL_CLK 400.0
 /* Clusters beyond a pair of which nobody has counted how many run at once: a round more
  * than multiprocessors allow is 5 to 20 percent of usual shapes. So they are taken where
  * they are better by so much. */
@@ -145,6 +148,10 @@ static double count_block_clk(const struct jg_trial *trial)
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
     const double ring_blocks = (double)pipeline->stages * pipeline->k_group;
     block_clk = jg_larger(block_clk, lone_clk / ring_blocks);
+    if (jg_product_is_block_scaled(&trial->product)) {
+        const int cells = trial->derived.scale_cells;
+        block_clk = jg_larger(block_clk, (block_clk + CELL_CLK) / cells);
+    }
     return jg_larger(block_clk, jg_thread_loads_clk(trial, stage_bytes));
 }
 

@@ -36,6 +36,8 @@ enum {
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
     MAX_CLUSTER = 16, /* CTAs; more than 8 are not chosen, because fewer fit */
+    LEAST_CELLS = 2,  /* of scales: one is filled while another is read */
+    ENOUGH_STAGES = 4,
     MIN_STAGES = 2,
     MAX_STAGES = 8
 };
@@ -76,7 +78,9 @@ static int count_sum_columns(const struct jg_product *product,
 static int count_tmem_columns(const struct jg_product *product,
                               const struct jg_config *config)
 {
-    const int scales = config->pipeline.stages * jg_sm100a_scale_columns(product, config);
+    /* Less than two cells are refused by this number. */
+    const int cells = (int)jg_max(jg_sm100a_scale_cells(product, config), LEAST_CELLS);
+    const int scales = cells * jg_sm100a_scale_columns(product, config);
     int columns = TMEM_STEP;
     while (columns < count_sum_columns(product, config) + scales) {
         columns *= 2;
@@ -84,16 +88,41 @@ static int count_tmem_columns(const struct jg_product *product,
     return columns;
 }
 
-int jg_sm100a_scaled_stages(const struct jg_trial *trial)
-{
-    const int scales = jg_sm100a_scale_columns(&trial->product, &trial->config);
-    const int sums = count_sum_columns(&trial->product, &trial->config);
-    return scales > 0 ? (JG_SM100A_TMEM_COLUMNS - sums) / scales : MAX_STAGES;
-}
-
 static int lesser(int a, int b)
 {
     return a < b ? a : b;
+}
+
+/* Cells for which tensor memory has room. */
+static int count_scale_room(const struct jg_product *product,
+                            const struct jg_config *config)
+{
+    const int scales = jg_sm100a_scale_columns(product, config);
+    const int room = JG_SM100A_TMEM_COLUMNS - count_sum_columns(product, config);
+    return scales > 0 && room > 0 ? room / scales : 0;
+}
+
+int jg_sm100a_scale_cells(const struct jg_product *product, const struct jg_config *config)
+{
+    return lesser(config->pipeline.stages, count_scale_room(product, config));
+}
+
+int jg_sm100a_scaled_stages(const struct jg_trial *trial)
+{
+    const int room = count_scale_room(&trial->product, &trial->config);
+    return jg_product_is_block_scaled(&trial->product) && room >= ENOUGH_STAGES
+               ? room
+               : MAX_STAGES;
+}
+
+/* Barriers of cells that stages take in turn. */
+static int64_t count_cell_bytes(const struct jg_product *product,
+                                const struct jg_config *config)
+{
+    const int cells = jg_sm100a_scale_cells(product, config);
+    return jg_product_is_block_scaled(product) && cells < config->pipeline.stages
+               ? cells * (int64_t)sizeof(uint64_t)
+               : 0;
 }
 
 /* Of D or its transpose, that a team of warps has: two of the product's make one where its
@@ -248,6 +277,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
                        jg_scale_ring_of(&trial->product, config).bytes +
                        (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
                        (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
+                       count_cell_bytes(&trial->product, config) +
                        (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
                        jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES,
         .least_bytes = LEAST_SMEM_BYTES};
@@ -587,7 +617,9 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
         .max_registers = MAX_REGISTERS,
         .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
-        .scale_columns = stages * jg_sm100a_scale_columns(&trial->product, &trial->config),
+        .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
+        .scale_columns = jg_sm100a_scale_cells(&trial->product, &trial->config) *
+                         jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.output = choose_output(trial);

@@ -46,7 +46,12 @@ struct jg_box jg_sm100a_scale_box(const struct jg_product *product, int columns)
  * them; else 0. */
 int jg_sm100a_scale_columns(const struct jg_product *product,
                             const struct jg_config *config);
-/* Stages for whose scales tensor memory has room beside the accumulators. */
+/* Stages whose scales have cells of tensor memory at the same time: all of the config's, or
+ * as many as there is room for beside the accumulators, which they take in turn; 0 where
+ * there are no such scales. */
+int jg_sm100a_scale_cells(const struct jg_product *product, const struct jg_config *config);
+/* Most stages that a config left open has: those with cells of their own, if these are
+ * enough to hide a load; else as many as there may be. */
 int jg_sm100a_scaled_stages(const struct jg_trial *trial);
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
