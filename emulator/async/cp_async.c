@@ -9,6 +9,7 @@
 #include "async/operand.h"
 #include "async/state.h"
 #include "exec/async.h"
+#include "exec/timing.h"
 
 struct copy_insn {
     struct emu_address dst, src;
@@ -212,6 +213,18 @@ static enum emu_async_result run_copy(struct emu_async *async)
                                                             : EMU_ASYNC_FAILED;
 }
 
+/* When the copies of a timed launch have come. */
+static uint64_t copy_time(struct emu_warp *warp, const struct copy_op *op)
+{
+    struct emu_request request = {.at = (double)emu_time_now(warp->cta)};
+    for (uint32_t rest = op->lanes; rest != 0; rest &= rest - 1) {
+        const struct lane_copy *copy = &op->copies[emu_lowest_bit(rest)];
+        emu_levels_read(emu_time_levels(warp->cta), &request, copy->address,
+                        copy->src_bytes);
+    }
+    return emu_time_loaded(warp->cta, &request);
+}
+
 static bool prepare_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                          struct lane_copy *copy)
 {
@@ -278,6 +291,9 @@ static enum emu_step exec_copy(struct emu_warp *warp, const struct emu_insn *ins
     }
     op->index = ++state->copy_count;
     emu_sync_publish(&warp->sync, lanes, &async->view);
+    if (emu_is_timed(warp->cta)) {
+        async->at[0] = copy_time(warp, op);
+    }
     return emu_async_submit(async, 0) ? EMU_NEXT : EMU_FAILED;
 }
 

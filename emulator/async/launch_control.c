@@ -9,6 +9,7 @@
 #include "async/operand.h"
 #include "async/state.h"
 #include "exec/async.h"
+#include "exec/timing.h"
 
 #define RESPONSE_BYTES 16u
 
@@ -137,6 +138,9 @@ static bool cancel_lane(struct emu_warp *warp, const struct emu_insn *insn, unsi
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_cancel);
     memcpy(async->payload, &op, sizeof(op));
     emu_sync_publish(&warp->sync, 1u << lane, &async->view);
+    if (emu_is_timed(warp->cta)) {
+        async->at[0] = emu_time_now(warp->cta) + emu_time_chip(warp->cta)->cancel_latency;
+    }
     return emu_async_submit(async, 0);
 }
 

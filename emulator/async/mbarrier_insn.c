@@ -5,6 +5,7 @@
 #include "async/opcodes.h"
 #include "async/operand.h"
 #include "async/state.h"
+#include "exec/timing.h"
 
 /* insn->mode of all of them. */
 enum {
@@ -325,9 +326,11 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
     if (!*ret_done) {
         state->waited_at = insn;
         state->waited_offset = barrier->offset;
+        emu_time_watch(warp, &barrier->phase);
         return true;
     }
     state->waited_at = NULL;
+    emu_time_raise(warp, barrier->released_at);
     if (barrier->phase > 0) {
         barrier->observed = true;
         barrier->seen[warp->index] = barrier->phase;

@@ -8,6 +8,7 @@
 #include "async/reduce.h"
 #include "async/state.h"
 #include "exec/async.h"
+#include "exec/timing.h"
 
 struct remote_insn {
     struct emu_address dst, barrier;
@@ -99,6 +100,9 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(op), run_store);
     memcpy(async->payload, &op, sizeof(op));
     emu_sync_publish(&warp->sync, 1u << lane, &async->view);
+    if (emu_is_timed(warp->cta)) {
+        async->at[0] = emu_time_send(warp->cta, op.cta, op.bytes);
+    }
     return emu_async_submit(async, 0);
 }
 

@@ -42,6 +42,55 @@ static bool submit(struct emu_async *async)
     return emu_async_submit(async, 0);
 }
 
+/* Only times are asked for: tensor copies move nothing. */
+static bool moves_nothing(const struct emu_async *async, const struct emu_box *box)
+{
+    return !box->linear &&
+           emu_launch_of(async->warp->cta)->settings.numbers == EMU_NUMBERS_OFF;
+}
+
+/* --------------------------------------------------------------------------- the clock */
+
+void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
+                       struct emu_request *request)
+{
+    for (uint32_t row = 0; row < box->rows; row++) {
+        const struct emu_box_row at = emu_box_row(box, row);
+        emu_levels_read(emu_time_levels(cta), request, at.address, at.to - at.from);
+    }
+}
+
+static uint64_t fetch_time(struct emu_warp *warp, const struct emu_load *load)
+{
+    struct emu_request request = emu_time_copy_begin(warp->cta);
+    emu_time_read_box(warp->cta, &load->box, &request);
+    return emu_time_fetched(warp->cta, &request);
+}
+
+/* When the load is in shared memory. */
+static uint64_t load_time(struct emu_warp *warp, const struct emu_load *load)
+{
+    if (load->source_cta != NULL) {
+        return emu_time_send(load->source_cta, load->cta, load->box.data_bytes);
+    }
+    const uint64_t fetched = load->fetched != 0 ? load->fetched : fetch_time(warp, load);
+    return emu_time_deliver(load->cta, fetched, load->box.data_bytes);
+}
+
+static void time_store(struct emu_async *async, const struct emu_store *store)
+{
+    struct emu_cta *cta = async->warp->cta;
+    struct emu_request request = emu_time_copy_begin(cta);
+    for (uint32_t row = 0; row < store->box.rows; row++) {
+        const struct emu_box_row at = emu_box_row(&store->box, row);
+        if (store->reduce.op != EMU_REDUCE_NONE) {
+            emu_levels_read(emu_time_levels(cta), &request, at.address, at.to - at.from);
+        }
+        emu_levels_write(emu_time_levels(cta), &request, at.address, at.to - at.from);
+    }
+    emu_time_stored(cta, &request, &async->at[0], &async->at[1]);
+}
+
 bool emu_warn_of_lanes(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
                        uint32_t slot, bool harmless)
 {
@@ -213,8 +262,9 @@ static bool load_rows(const struct emu_async *async, const struct emu_load *load
 static enum emu_async_result run_load(struct emu_async *async)
 {
     const struct emu_load *load = (const struct emu_load *)(const void *)async->payload;
-    uint32_t middle =
-        load->ignore_left + load->ignore_right != 0 ? 0 : emu_box_middle(&load->box);
+    const bool whole =
+        load->ignore_left + load->ignore_right != 0 || emu_is_timed(async->warp->cta);
+    uint32_t middle = whole ? 0 : emu_box_middle(&load->box);
     if (load->cta->exited) {
         emu_report_error(async->warp, async->insn, async->lane, EMU_FINDING_IN_FLIGHT,
                          "the copy reaches shared memory of CTA %u after that CTA has "
@@ -228,7 +278,8 @@ static enum emu_async_result run_load(struct emu_async *async)
     if (async->part == 0 && middle > 0) {
         return load_rows(async, load, 0, middle) ? EMU_ASYNC_AGAIN : EMU_ASYNC_FAILED;
     }
-    bool good = load->box.rows == 0 || load_rows(async, load, middle, load->box.rows);
+    bool good = load->box.rows == 0 || moves_nothing(async, &load->box) ||
+                load_rows(async, load, middle, load->box.rows);
     return good && emu_mbarrier_complete_tx(async->warp, async->insn, load->barrier_cta,
                                             load->barrier_offset, load->box.data_bytes)
                ? EMU_ASYNC_DONE
@@ -270,6 +321,9 @@ bool emu_load_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned
     }
     struct emu_async *async = emu_async_new(warp, insn, lane, sizeof(*load), run_load);
     memcpy(async->payload, load, sizeof(*load));
+    if (emu_is_timed(warp->cta)) {
+        async->at[0] = load_time(warp, load);
+    }
     return submit(async);
 }
 
@@ -284,9 +338,12 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
         return false;
     }
     unsigned parity = load->barrier_cta->rank & 1;
+    const uint64_t fetched =
+        emu_is_timed(warp->cta) && load->source_cta == NULL ? fetch_time(warp, load) : 0;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         struct emu_load one = *load;
         unsigned rank = emu_lowest_bit(rest);
+        one.fetched = fetched;
         one.cta = emu_cluster_cta(cluster, rank);
         one.barrier_cta = pair ? emu_cluster_cta(cluster, (rank & ~1u) | parity) : one.cta;
         if (one.barrier_cta == NULL) {
@@ -433,8 +490,10 @@ static void warn_of_tail(const struct emu_async *async, const struct emu_box *bo
 static enum emu_async_result run_store(struct emu_async *async)
 {
     struct store_state *state = state_of(async);
+    const bool nothing = moves_nothing(async, &state->store.box);
     if (async->part == 0) {
-        if (!emu_map_is_held(async, &state->store.map) || !read_source(async, state)) {
+        if (!emu_map_is_held(async, &state->store.map) ||
+            (!nothing && !read_source(async, state))) {
             return EMU_ASYNC_FAILED;
         }
         emu_groups_read_done(&state->group);
@@ -443,7 +502,7 @@ static enum emu_async_result run_store(struct emu_async *async)
     struct buffer packed = make_buffer(state->store.box.pitch_bytes);
     bool good = true;
     warn_of_tail(async, &state->store.box);
-    for (uint32_t row = 0; good && row < state->store.box.rows; row++) {
+    for (uint32_t row = 0; good && !nothing && row < state->store.box.rows; row++) {
         good = write_row(async, state, row, packed);
     }
     emu_free(packed.data);
@@ -464,5 +523,8 @@ bool emu_store_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigne
     state_of(async)->store = *store;
     state_of(async)->group = emu_groups_add(groups, insn);
     async->destroy = destroy_store;
+    if (emu_is_timed(warp->cta)) {
+        time_store(async, store);
+    }
     return submit(async);
 }

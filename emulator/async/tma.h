@@ -9,6 +9,7 @@
 #include "async/reduce.h"
 #include "async/tensor_box.h"
 #include "exec/async.h"
+#include "exec/timing.h"
 
 /* Into shared memory, signalled by an mbarrier. */
 struct emu_load {
@@ -22,6 +23,7 @@ struct emu_load {
     uint32_t source_offset;
     uint32_t ignore_left, ignore_right; /* bytes at the ends that need not be there */
     struct emu_reduce reduce;
+    uint64_t fetched; /* when the bytes left L2, in a timed launch; 0: not asked for yet */
 };
 
 /* From the issuer's shared memory into global memory, counted in a bulk group. */
@@ -44,6 +46,10 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
                         const struct emu_load *load, uint32_t mask, bool pair);
 bool emu_store_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                      const struct emu_store *store);
+
+/* In a timed launch: asks L2 for the rows of a box. */
+void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
+                       struct emu_request *request);
 
 /* True when several lanes issue the same copy, usually because no lane was elected.
  * `slot`: the address or coordinate that tells copies apart. `harmless`: a plain store,

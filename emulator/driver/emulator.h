@@ -33,4 +33,20 @@ CUresult emuNameMemory(CUdeviceptr address, const char *name);
 /* Thread instructions executed since cuInit. */
 unsigned long long emuThreadSteps(void);
 
+/* What the last launch took by the time model (setting timing=on): modelled, not measured.
+ */
+struct emu_times {
+    char chip[16];
+    unsigned long long clocks;
+    double mhz, microseconds;             /* at the clock that was asked for */
+    double power_mhz, power_microseconds; /* at the clock that the chip's power leaves */
+    double tensor_busy;                   /* part of the time, 0 to 1 */
+    unsigned long long dram_bytes, l2_bytes;
+};
+/* NOT_READY: no launch was timed. */
+CUresult emuTimes(struct emu_times *times);
+/* The same in words, with what each warp waited for; to be freed with free(). NULL: no
+ * launch was timed. */
+char *emuTimeReport(void);
+
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: the host's time at which they were recorded. */
+/*
+ * Events: the host's time at which they were recorded; where launches are timed, the sum of
+ * their modelled times until then.
+ */
 #include <time.h>
 
 #include "driver/driver.h"
@@ -57,6 +60,10 @@ EMU_EXPORT CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
     }
     if (result == CUDA_SUCCESS) {
         struct timespec now;
+        if (emu_driver.settings.timing != EMU_TIMING_OFF) {
+            emu_launches_run();
+        }
+        hEvent->modelled_us = emu_driver.modelled_us;
         clock_gettime(CLOCK_MONOTONIC, &now);
         hEvent->nanoseconds = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
         hEvent->recorded = true;
@@ -74,7 +81,8 @@ EMU_EXPORT CUresult CUDAAPI cuEventQuery(CUevent hEvent)
     return emu_leave(enter_event(hEvent));
 }
 
-/* Host time: it says how long the emulation took, nothing about a device. */
+/* Host time says how long the emulation took, nothing about a device; modelled time is what
+ * the time model says of one. */
 EMU_EXPORT CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart,
                                                   CUevent hEnd)
 {
@@ -89,8 +97,10 @@ EMU_EXPORT CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent 
         result = CUDA_ERROR_INVALID_HANDLE;
     }
     if (result == CUDA_SUCCESS) {
+        const bool modelled = emu_driver.settings.timing != EMU_TIMING_OFF;
+        const double model_us = hEnd->modelled_us - hStart->modelled_us;
         int64_t elapsed = (int64_t)(hEnd->nanoseconds - hStart->nanoseconds);
-        *pMilliseconds = (float)elapsed * 1e-6f;
+        *pMilliseconds = modelled ? (float)(model_us * 1e-3) : (float)elapsed * 1e-6f;
     }
     return emu_leave(result);
 }

@@ -72,7 +72,31 @@ static CUresult copy_params(const struct emu_config *config, CUfunction function
 
 /* ------------------------------------------------------------------------- submission */
 
-static struct emu_launch make_launch(const struct emu_config *config, CUfunction function)
+/* The chip that the settings ask times of; *ret_chip NULL: no times. */
+static CUresult find_chip(const struct emu_config *config, CUfunction function,
+                          const struct emu_chip **ret_chip)
+{
+    const enum emu_timing_mode mode = emu_driver.settings.timing;
+    const unsigned sm = function->object.context->device->profile->sm;
+    const char *name = emu_timing_chip_name(mode);
+    *ret_chip = NULL;
+    if (mode == EMU_TIMING_OFF) {
+        return CUDA_SUCCESS;
+    }
+    *ret_chip = name == NULL ? emu_chip_of_sm(sm) : emu_chip_find(name);
+    if (*ret_chip == NULL || (*ret_chip)->sm != sm) {
+        return emu_refuse(
+            CUDA_ERROR_INVALID_VALUE,
+            "%s(%s): timing=%s is of sm_%u, the device of sm_%u; timing=on takes "
+            "the device's own",
+            config->call, function->ptx->name, name,
+            *ret_chip == NULL ? 0 : (*ret_chip)->sm, sm);
+    }
+    return CUDA_SUCCESS;
+}
+
+static struct emu_launch make_launch(const struct emu_config *config, CUfunction function,
+                                     const struct emu_chip *chip)
 {
     const struct ptx_function *ptx = function->ptx;
     const struct emu_device *device = function->object.context->device;
@@ -89,6 +113,9 @@ static struct emu_launch make_launch(const struct emu_config *config, CUfunction
     memcpy(launch.grid, config->grid, sizeof(launch.grid));
     memcpy(launch.block, config->block, sizeof(launch.block));
     memcpy(launch.cluster, config->cluster, sizeof(launch.cluster));
+    launch.chip = chip;
+    launch.mhz = emu_driver.settings.mhz;
+    launch.resident_clusters = emu_config_active_clusters(config, function);
     return launch;
 }
 
@@ -115,6 +142,11 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
     if (result != CUDA_SUCCESS) {
         return result;
     }
+    const struct emu_chip *chip = NULL;
+    result = find_chip(config, function, &chip);
+    if (result != CUDA_SUCCESS) {
+        return result;
+    }
     struct emu_queued *queued = emu_alloc(sizeof(*queued) + function->ptx->param_bytes);
     result = copy_params(config, function, params, extra, queued->params);
     if (result != CUDA_SUCCESS) {
@@ -122,7 +154,7 @@ static CUresult submit(const struct emu_config *config, CUfunction function, voi
         return result;
     }
     queued->function = function;
-    queued->launch = make_launch(config, function);
+    queued->launch = make_launch(config, function, chip);
     queued->launch.params = queued->params;
     if (config->cooperative) {
         queued->launch.grid_workspace = find_grid_workspace(context);

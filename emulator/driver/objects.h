@@ -5,8 +5,8 @@
 
 #include <cuda.h>
 
-#include "exec/machine.h"
 #include "exec/memory.h"
+#include "exec/timing.h"
 
 #define EMU_DRIVER_VERSION        13020
 #define EMU_DEVICE_COUNT          2
@@ -120,6 +120,7 @@ struct CUevent_st {
     unsigned flags;
     bool recorded;
     uint64_t nanoseconds;
+    double modelled_us;
 };
 
 /* An allocation of device or pinned host memory, and whose it is. */
@@ -144,6 +145,9 @@ struct emu_driver {
     CUstream waiting; /* the one stream whose launches have not run yet, or NULL */
     uint64_t next_stream_id, next_allocation_id, thread_steps;
     struct emu_text last_error;
+    double modelled_us; /* of all timed launches so far */
+    struct emu_timing
+        timing; /* of the last timed launch; its chip is NULL before the first */
 };
 extern struct emu_driver emu_driver;
 

@@ -85,6 +85,21 @@ static void conclude(CUcontext context, struct emu_queued *queued,
     emu_reports_free(launch->reports);
 }
 
+/* A clock that was asked for is taken; otherwise the one that the chip's power leaves. */
+static void note_times(const struct emu_timing *timing)
+{
+    const double mhz =
+        emu_driver.settings.mhz != 0 ? timing->mhz : emu_timing_power_mhz(timing);
+    emu_driver.timing = *timing;
+    emu_driver.modelled_us += (double)timing->clocks / mhz;
+    if (emu_driver.settings.show <= EMU_ADVICE) {
+        struct emu_text text = {0};
+        emu_timing_print(timing, &text);
+        fputs(emu_text_get(&text), stderr);
+        emu_text_free(&text);
+    }
+}
+
 /* Runs the queue of a stream: launches that follow each other programmatically side by
  * side. Whatever is behind a launch that failed is dropped, as on a device. */
 static void run_queue(CUcontext context, CUstream stream)
@@ -104,8 +119,13 @@ static void run_queue(CUcontext context, CUstream stream)
         count++;
     }
     uint64_t steps = 0;
+    struct emu_timing timing = {0};
+    launches[0].timing = &timing;
     emu_grids_run(launches, count, &steps);
     emu_driver.thread_steps += steps;
+    if (timing.chip != NULL) {
+        note_times(&timing);
+    }
     for (unsigned i = 0; i < count; i++) {
         struct emu_queued *queued = stream->first;
         stream->first = queued->next;

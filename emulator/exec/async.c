@@ -4,6 +4,7 @@
 
 #include "exec/cluster.h"
 #include "exec/events.h"
+#include "exec/timing.h"
 
 struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *insn,
                                 unsigned lane, size_t payload_bytes,
@@ -55,6 +56,9 @@ static void append(struct emu_cluster *cluster, struct emu_async *async)
     }
     cluster->pending_last = async;
     cluster->pending_count++;
+    if (cluster->timer != NULL) {
+        emu_timer_submit(cluster->timer, async);
+    }
 }
 
 static void unlink_async(struct emu_cluster *cluster, struct emu_async *before,
@@ -98,7 +102,7 @@ static bool chain_is_free(const struct emu_cluster *cluster, const struct emu_as
 bool emu_async_submit(struct emu_async *async, uint64_t chain)
 {
     struct emu_cluster *cluster = async->warp->cta->cluster;
-    if (cluster->grid->launch.settings.async == EMU_ASYNC_EAGER) {
+    if (cluster->grid->launch.settings.async == EMU_ASYNC_EAGER && cluster->timer == NULL) {
         return emu_async_submit_now(async);
     }
     async->chain = chain;
@@ -121,6 +125,25 @@ bool emu_async_submit_now(struct emu_async *async)
     unlink_async(cluster, before, async);
     free_async(async);
     return result == EMU_ASYNC_DONE;
+}
+
+enum emu_async_result emu_async_run_timed(struct emu_async *async)
+{
+    struct emu_cluster *cluster = async->warp->cta->cluster;
+    enum emu_async_result result = run_part(cluster, async);
+    if (result == EMU_ASYNC_AGAIN) {
+        async->at[0] = async->at[1];
+        emu_timer_submit(cluster->timer, async);
+    } else {
+        struct emu_async *before = NULL;
+        for (struct emu_async *other = cluster->pending; other != async;
+             other = other->next) {
+            before = other;
+        }
+        unlink_async(cluster, before, async);
+        free_async(async);
+    }
+    return result;
 }
 
 /* The operation to run now, of those that are due (or of all, when `idle`). */

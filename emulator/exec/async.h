@@ -26,6 +26,9 @@ struct emu_async {
     /* Only when no warp can go on, and after all operations that are not; set before the
      * operation is submitted, or drawn in the mode `latest`. Not in the mode `eager`. */
     bool lazy;
+    /* Where the launch is timed: when its first part takes effect, and the others. Set
+     * before the operation is submitted; what lies in the past means now. */
+    uint64_t at[2];
     struct emu_view view; /* of the issuer, at issue */
     enum emu_async_result (*run)(struct emu_async *async);
     void (*destroy)(struct emu_async *async); /* frees what the payload owns, or NULL */
@@ -40,6 +43,8 @@ struct emu_async *emu_async_new(struct emu_warp *warp, const struct emu_insn *in
 bool emu_async_submit(struct emu_async *async, uint64_t chain);
 /* The same, and it runs before this returns in any mode. */
 bool emu_async_submit_now(struct emu_async *async);
+/* Runs the next part of an operation of a timed launch, whose time has come. */
+enum emu_async_result emu_async_run_timed(struct emu_async *async);
 /* A chain number that nobody else uses. */
 uint64_t emu_async_chain(struct emu_cluster *cluster);
 

@@ -262,9 +262,8 @@ static void describe_waiting_warp(struct emu_warp *warp, struct emu_text *text)
     emu_text_free(&wait);
 }
 
-static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
-                                           enum emu_finding finding,
-                                           const char *problem_text)
+void emu_cluster_report_stuck(struct emu_cluster *cluster, enum emu_finding finding,
+                              const char *problem_text)
 {
     struct emu_text text = {0};
     struct emu_warp *first = warp_at(cluster, 0);
@@ -285,6 +284,13 @@ static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
     emu_report_error(first, blocked_at, EMU_LANES, finding, "%s%s", problem_text,
                      emu_text_get(&text));
     emu_text_free(&text);
+}
+
+static enum emu_cluster_state report_stuck(struct emu_cluster *cluster,
+                                           enum emu_finding finding,
+                                           const char *problem_text)
+{
+    emu_cluster_report_stuck(cluster, finding, problem_text);
     return EMU_CLUSTER_FAILED;
 }
 
@@ -369,8 +375,7 @@ static struct emu_warp *pick_warp(struct emu_cluster *cluster, uint64_t *ret_qua
     return NULL;
 }
 
-/* The CTA's last warp has ended. */
-static bool end_cta(struct emu_cta *cta)
+bool emu_cta_end(struct emu_cta *cta)
 {
     cta->exited = true;
     for (const struct emu_unit *const *unit = units_of(cta->cluster); *unit != NULL;
@@ -459,7 +464,7 @@ enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t tur
         }
         if (result == EMU_TURN_ENDED) {
             cluster->warps_left--;
-            if (--warp->cta->warps_left == 0 && !end_cta(warp->cta)) {
+            if (--warp->cta->warps_left == 0 && !emu_cta_end(warp->cta)) {
                 return EMU_CLUSTER_FAILED;
             }
         }

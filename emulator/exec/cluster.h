@@ -36,9 +36,28 @@ enum emu_cluster_state {
 /* Takes up to `turns` turns of warps. */
 enum emu_cluster_state emu_cluster_run(struct emu_cluster *cluster, uint64_t turns);
 
+/* The CTA's last warp has ended. False: an error. */
+bool emu_cta_end(struct emu_cta *cta);
+/* Reports that nothing in it can go on, with what each warp waits for. */
+void emu_cluster_report_stuck(struct emu_cluster *cluster, enum emu_finding finding,
+                              const char *problem_text);
+
 /* No warp in it can go on. True if some read the clock, as waits with a time limit do: then
  * time has passed. */
 bool emu_cluster_skip_time(struct emu_cluster *cluster);
+
+/* ------------------------------------------------------------------------------- grid */
+
+/* Takes the grid's next cluster into a new cluster; NULL: none is left. */
+struct emu_cluster *emu_grid_next_cluster(struct emu_grid *grid);
+/* The cluster has ended, or failed. */
+void emu_grid_retire(struct emu_grid *grid, struct emu_cluster *cluster, bool failed);
+/* A grid may start: what it needs to know of those before it. */
+void emu_grid_start(struct emu_grid *grids, unsigned index);
+/* How many CTAs fit into one multiprocessor, by shared memory and warps. */
+uint64_t emu_grid_ctas_per_sm(const struct emu_launch *launch);
+/* timing_run.c: runs grids by the clock. */
+void emu_grids_run_timed(struct emu_grid *grids, unsigned count);
 
 /* ----------------------------------------------------------------------------- async */
 

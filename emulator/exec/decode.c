@@ -124,6 +124,20 @@ bool emu_need_type(struct emu_decoder *decoder, enum ptx_type *ret_type)
 
 /* -------------------------------------------------------------------------- operands */
 
+/* Unless it is an address, or the instruction has no result. */
+bool emu_insn_has_result(const struct ptx_insn *insn)
+{
+    static const char *const without[] = {"bar", "barrier", "tcgen05", "nanosleep",
+                                          "setmaxnreg"};
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+        if (strcmp(insn->words[0], without[i]) == 0) {
+            return false;
+        }
+    }
+    return insn->operand_count > 0 && insn->operands[0].kind != PTX_ADDRESS &&
+           insn->operands[0].kind != PTX_TENSOR;
+}
+
 unsigned emu_operand_count(const struct emu_decoder *decoder)
 {
     return decoder->source->operand_count;

@@ -61,6 +61,9 @@ bool emu_decode_fail(struct emu_decoder *decoder, const char *format, ...) EMU_P
 
 /* ------------------------------------------------------------------------ operands */
 
+/* The first operand is what the instruction writes. */
+bool emu_insn_has_result(const struct ptx_insn *insn);
+
 unsigned emu_operand_count(const struct emu_decoder *decoder);
 const struct ptx_operand *emu_operand(struct emu_decoder *decoder, unsigned index);
 /* Fails unless there are that many. */

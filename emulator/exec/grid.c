@@ -16,7 +16,7 @@ struct worker {
 };
 
 /* By shared memory and warps; the hardware looks at nothing else when it places a CTA. */
-static uint64_t ctas_per_sm(const struct emu_launch *launch)
+uint64_t emu_grid_ctas_per_sm(const struct emu_launch *launch)
 {
     uint64_t shared_bytes = launch->program->static_shared_bytes +
                             launch->dynamic_shared_bytes + EMU_SHARED_FIRST;
@@ -40,7 +40,7 @@ static uint64_t resident_limit(const struct emu_grid *grid)
         return 2 + emu_mix(launch->settings.seed, grid->cluster_total) % 3;
     }
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    uint64_t clusters = ctas_per_sm(launch) * launch->sm_count / size;
+    uint64_t clusters = emu_grid_ctas_per_sm(launch) * launch->sm_count / size;
     return clusters < 1 ? 1 : clusters;
 }
 
@@ -48,6 +48,9 @@ static uint64_t resident_limit(const struct emu_grid *grid)
 static bool is_in_queue(const struct emu_grid *grid, const struct emu_queue *queue,
                         uint64_t index)
 {
+    if (queue->sampled != 0 && index % queue->per_round >= queue->sampled) {
+        return false;
+    }
     uint64_t round = index / queue->count;
     uint64_t turned = round == 0 ? 0 : emu_mix(grid->launch.settings.seed, round);
     return (index + turned % queue->count) % queue->count == queue->number;
@@ -67,7 +70,7 @@ bool emu_queue_take(struct emu_grid *grid, struct emu_queue *queue, uint64_t *re
     return taken;
 }
 
-static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, bool failed)
+void emu_grid_retire(struct emu_grid *grid, struct emu_cluster *cluster, bool failed)
 {
     pthread_mutex_lock(&grid->lock);
     if (failed) {
@@ -78,6 +81,14 @@ static void retire_cluster(struct emu_grid *grid, struct emu_cluster *cluster, b
     grid->thread_steps += cluster->thread_steps;
     pthread_mutex_unlock(&grid->lock);
     emu_cluster_destroy(cluster);
+}
+
+struct emu_cluster *emu_grid_next_cluster(struct emu_grid *grid)
+{
+    uint64_t index = 0;
+    return emu_queue_take(grid, &grid->queue, &index)
+               ? emu_cluster_create(grid, index, &grid->queue)
+               : NULL;
 }
 
 /* Independent clusters: each runs to its end. */
@@ -93,7 +104,7 @@ static void run_queue(struct emu_grid *grid, struct emu_queue *queue)
                 state = EMU_CLUSTER_FAILED;
             }
         }
-        retire_cluster(grid, cluster, state == EMU_CLUSTER_FAILED);
+        emu_grid_retire(grid, cluster, state == EMU_CLUSTER_FAILED);
     }
 }
 
@@ -222,14 +233,13 @@ static void place_ctas(struct together *all, struct emu_cluster *cluster)
 
 /* What grids before it noted is kept, for who has not waited for the last of them. Its own
  * numbers in the logs were those of the third before it. */
-static void start_grid(const struct together *all, unsigned index)
+void emu_grid_start(struct emu_grid *grids, unsigned index)
 {
-    struct emu_grid *grid = &all->grids[index];
+    struct emu_grid *grid = &grids[index];
     grid->started = true;
-    grid->behind =
-        index > 0 && all->grids[index - 1].finished && !all->grids[index - 1].triggered;
+    grid->behind = index > 0 && grids[index - 1].finished && !grids[index - 1].triggered;
     emu_memory_forget_grid(grid->launch.memory, index);
-    if (index > 1 && all->grids[index - 2].finished) {
+    if (index > 1 && grids[index - 2].finished) {
         emu_memory_forget_grid(grid->launch.memory, index - 2);
     }
 }
@@ -240,7 +250,7 @@ static bool admit_cluster(struct together *all)
         struct emu_grid *grid = &all->grids[i];
         uint64_t index = 0;
         if (!grid->started) {
-            start_grid(all, i);
+            emu_grid_start(all->grids, i);
         }
         if (grid->resident_count < resident_limit(grid) &&
             emu_queue_take(grid, &grid->queue, &index)) {
@@ -266,7 +276,7 @@ static void remove_cluster(struct together *all, uint64_t at, bool failed)
             cluster->ctas[i].sm->ctas--;
         }
     }
-    retire_cluster(grid, cluster, failed);
+    emu_grid_retire(grid, cluster, failed);
     if (grid->resident_count == 0 && grid->queue.next >= grid->cluster_total) {
         grid->finished = true;
     }
@@ -354,7 +364,7 @@ static void open_grid(struct emu_grid *grid, const struct emu_launch *launch)
         grid->cluster_total *= grid->cluster_grid[i];
     }
     uint64_t size = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    if (launch->program->allocates_tensor_memory && ctas_per_sm(launch) > 1 &&
+    if (launch->program->allocates_tensor_memory && emu_grid_ctas_per_sm(launch) > 1 &&
         grid->cluster_total > 1 && size <= launch->sm_count) {
         grid->sms = emu_alloc(launch->sm_count * sizeof(*grid->sms));
     }
@@ -386,7 +396,9 @@ bool emu_grids_run(const struct emu_launch *launches, unsigned count,
             grids[i].launch.predecessor_context = &grids[i - 1];
         }
     }
-    if (count == 1 && !launches->program->shares_grid && grids->sms == NULL) {
+    if (launches->chip != NULL) {
+        emu_grids_run_timed(grids, count);
+    } else if (count == 1 && !launches->program->shares_grid && grids->sms == NULL) {
         run_independent(&grids[0]);
     } else {
         run_together(grids, count);

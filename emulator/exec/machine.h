@@ -126,6 +126,8 @@ struct emu_cluster;
 struct emu_grid;
 struct emu_async;
 struct emu_origin; /* exec/origin.h */
+struct emu_chip;   /* time/chip.h */
+struct emu_timing; /* exec/timing.h; times of a warp, a CTA and a cluster are as well */
 struct emu_deliveries;
 
 /* Shared memory's state, one per byte. */
@@ -170,7 +172,8 @@ struct emu_warp {
     uint32_t loads_in_flight;      /* tcgen05.ld whose registers have no value yet */
     bool finished;
 
-    void *async_state; /* of the units in async/ and tensor/ */
+    struct emu_warp_time *time; /* NULL: not timed */
+    void *async_state;          /* of the units in async/ and tensor/ */
     void *tensor_state;
 };
 
@@ -199,6 +202,7 @@ struct emu_cta {
     unsigned warps_left;
     uint64_t lull;          /* counts the times without an end of a wait; see cluster.c */
     unsigned waiting_warps; /* found in this one */
+    struct emu_cta_time *time; /* NULL: not timed */
     void *async_state;
     void *tensor_state;
 };
@@ -210,6 +214,7 @@ struct emu_cta {
 struct emu_queue {
     unsigned number, count; /* this one, of so many */
     uint64_t next; /* clusters before it were launched or cancelled, or are not here */
+    uint64_t sampled, per_round; /* only these of so many are here; 0: all */
 };
 
 struct emu_cluster {
@@ -249,6 +254,7 @@ struct emu_cluster {
     struct emu_watch *watches;         /* shadows of global allocations; see the grid's */
     struct emu_lane_agents *lane_agents;
     struct emu_deliveries *deliveries; /* by copies, to shared memory */
+    struct emu_timer *timer;           /* NULL: not timed */
     void *async_state;
     void *tensor_state;
 };
@@ -265,6 +271,12 @@ struct emu_launch {
     unsigned sm_count;
     unsigned registers_per_thread; /* 0: unknown */
     uint64_t grid_workspace;       /* of a cooperative launch, in its global memory; or 0 */
+    /* A launch that is timed: on this chip, at this clock (0: what power leaves), with so
+     * many clusters at once (0: as many as fit). NULL: it is not. */
+    const struct emu_chip *chip;
+    double mhz;
+    uint64_t resident_clusters;
+    struct emu_timing *timing; /* where the times go */
     uint8_t *covered; /* by instruction: set when it was executed; NULL: not asked for */
     /* Dependent launch, filled in by emu_grids_run: asked by griddepcontrol.wait (NULL:
      * nothing to wait for), and told when all CTAs allow the next grid to start. */
@@ -316,8 +328,6 @@ static inline bool emu_grid_run(const struct emu_launch *launch, uint64_t *ret_t
 {
     return emu_grids_run(launch, 1, ret_thread_steps);
 }
-
-/* ---------------------------------------------------------------------- for units */
 
 static inline struct emu_launch *emu_launch_of(const struct emu_cta *cta)
 {

@@ -10,7 +10,8 @@
 
 static const char *const async_names[] = {"eager", "latest", "random", "reorder", NULL};
 static const char *const schedule_names[] = {"fair", "random", "deep", "starve", NULL};
-static const char *const numbers_names[] = {"fast", "exact", NULL};
+static const char *const numbers_names[] = {"fast", "exact", "off", NULL};
+static const char *const timing_names[] = {"off", "on", "h100", "h200", "b200", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const elect_names[] = {"lowest", "highest", NULL};
 static const char *const column_names[] = {"drawn", "lowest", NULL};
@@ -124,6 +125,21 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         settings->numbers = good ? (enum emu_numbers)index : settings->numbers;
         return good;
     }
+    if (strcmp(key, "timing") == 0) {
+        bool good = choose(key, value, timing_names, &index, error);
+        settings->timing = good ? (enum emu_timing_mode)index : settings->timing;
+        return good;
+    }
+    if (strcmp(key, "sample") == 0) {
+        bool good = parse_number(key, value, 65536, &number, error);
+        settings->sample = good ? (unsigned)number : settings->sample;
+        return good;
+    }
+    if (strcmp(key, "mhz") == 0) {
+        bool good = parse_number(key, value, 10000, &number, error);
+        settings->mhz = good ? (unsigned)number : settings->mhz;
+        return good;
+    }
     if (strcmp(key, "races") == 0) {
         bool good = choose(key, value, switch_names, &index, error);
         settings->races = good ? index == 1 : settings->races;
@@ -163,8 +179,8 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
     return emu_fail(
         error,
         "there is no setting `%s`; there are seed, async, schedule, numbers, "
-        "races, definedness, elect, columns, threads, resident, sms, refuse, max_steps, show, "
-        "allow, coverage",
+        "races, definedness, elect, columns, threads, resident, sms, refuse, max_steps, "
+        "timing, mhz, sample, show, allow, coverage",
         key);
 }
 
@@ -193,10 +209,19 @@ bool emu_settings_parse(struct emu_settings *settings, const char *text,
         good = apply(&result, pair, equals + 1, error);
     }
     emu_free(copy);
+    if (good && result.numbers == EMU_NUMBERS_OFF) {
+        /* What was not moved cannot be looked at. */
+        result.races = result.definedness = false;
+    }
     if (good) {
         *settings = result;
     }
     return good;
+}
+
+const char *emu_timing_chip_name(enum emu_timing_mode mode)
+{
+    return mode <= EMU_TIMING_ON ? NULL : timing_names[mode];
 }
 
 void emu_settings_print(const struct emu_settings *settings, struct emu_text *text)
@@ -211,6 +236,10 @@ void emu_settings_print(const struct emu_settings *settings, struct emu_text *te
         elect_names[settings->elect_highest], column_names[settings->lowest_columns],
         settings->threads, settings->resident, settings->sms, settings->refuse,
         (unsigned long long)settings->max_steps, show_names[settings->show]);
+    if (settings->timing != EMU_TIMING_OFF) {
+        emu_text_add(text, ",timing=%s,mhz=%u,sample=%u", timing_names[settings->timing],
+                     settings->mhz, settings->sample);
+    }
     for (unsigned i = 0, count = 0; i < EMU_FINDING_COUNT; i++) {
         if ((settings->allowed >> i & 1u) != 0) {
             emu_text_add(text, "%s%s", count++ == 0 ? ",allow=" : ",",

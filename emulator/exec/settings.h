@@ -22,7 +22,21 @@ enum emu_schedule {
     EMU_SCHEDULE_STARVE  /* one randomly chosen warp only when nothing else can run */
 };
 
-enum emu_numbers { EMU_NUMBERS_FAST, EMU_NUMBERS_EXACT };
+enum emu_numbers {
+    EMU_NUMBERS_FAST,
+    EMU_NUMBERS_EXACT,
+    EMU_NUMBERS_OFF /* products and tensor copies move nothing: only their times are asked
+                     */
+};
+
+/* Whether launches are timed, and as which chip: see time/chip.h. */
+enum emu_timing_mode {
+    EMU_TIMING_OFF,
+    EMU_TIMING_ON, /* as the device that runs it */
+    EMU_TIMING_H100,
+    EMU_TIMING_H200,
+    EMU_TIMING_B200
+};
 
 struct emu_settings {
     uint64_t seed;
@@ -39,7 +53,10 @@ struct emu_settings {
     unsigned sms;        /* multiprocessors of the device; 0: as the device has */
     unsigned refuse;     /* percent of launch control requests refused without need */
     uint64_t max_steps;  /* warp instructions without progress before giving up */
-    unsigned show;       /* smallest severity printed to standard error; 3: none */
+    enum emu_timing_mode timing;
+    unsigned sample;  /* clusters that a timed launch runs at once; 0: all that fit */
+    unsigned mhz;     /* of timed launches; 0: the chip's boost clock */
+    unsigned show;    /* smallest severity printed to standard error; 3: none */
     uint32_t allowed; /* a bit for each enum emu_finding that is advice, whatever it was */
     char coverage[256]; /* file that executed PTX lines are added to; "" for none */
 };
@@ -50,6 +67,8 @@ struct emu_settings emu_settings_default(void);
  * takes several values. Unknown keys and values are errors that list what is possible. */
 bool emu_settings_parse(struct emu_settings *settings, const char *text,
                         struct emu_error *error);
+/* The chip's name in time/chip.h; NULL: that of the device, or none. */
+const char *emu_timing_chip_name(enum emu_timing_mode mode);
 /* All settings as text that emu_settings_parse takes. */
 void emu_settings_print(const struct emu_settings *settings, struct emu_text *text);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/op_lanes.h"
+#include "exec/timing.h"
 
 enum special {
     TID,
@@ -32,6 +33,8 @@ enum special {
     ZERO,
     CLOCK,
     CLOCK_HI,
+    TIMER,
+    TIMER_HI,
     DYNAMIC_SMEM_SIZE,
     TOTAL_SMEM_SIZE,
     AGGR_SMEM_SIZE,
@@ -83,9 +86,9 @@ static const struct {
     {"%clock", 32, CLOCK, 0},
     {"%clock_hi", 32, CLOCK_HI, 0},
     {"%clock64", 64, CLOCK, 0},
-    {"%globaltimer", 64, CLOCK, 0},
-    {"%globaltimer_lo", 32, CLOCK, 0},
-    {"%globaltimer_hi", 32, CLOCK_HI, 0},
+    {"%globaltimer", 64, TIMER, 0},
+    {"%globaltimer_lo", 32, TIMER, 0},
+    {"%globaltimer_hi", 32, TIMER_HI, 0},
     {"%dynamic_smem_size", 32, DYNAMIC_SMEM_SIZE, 0},
     {"%total_smem_size", 32, TOTAL_SMEM_SIZE, 0},
     {"%aggr_smem_size", 32, AGGR_SMEM_SIZE, 0},
@@ -122,6 +125,9 @@ static uint32_t get_lane_value(const struct emu_warp *warp, enum special kind,
 static uint64_t get_time(struct emu_warp *warp)
 {
     struct emu_cluster *cluster = warp->cta->cluster;
+    if (warp->time != NULL) {
+        return warp->time->clock;
+    }
     cluster->time_was_read = true;
     cluster->must_be_asked = true;
     if (warp->steps >= warp->time_stands || warp->time_shown == 0) {
@@ -129,6 +135,15 @@ static uint64_t get_time(struct emu_warp *warp)
                            (warp->steps - cluster->turn_began) + cluster->skipped;
     }
     return warp->time_shown;
+}
+
+/* Where nothing is timed, a clock is as good as a nanosecond. */
+static uint64_t get_nanoseconds(struct emu_warp *warp)
+{
+    const uint64_t clocks = get_time(warp);
+    return warp->time == NULL ? clocks
+                              : (uint64_t)((double)clocks * 1e3 /
+                                           emu_timer_mhz(warp->cta->cluster->timer));
 }
 
 static uint64_t get_warp_value(struct emu_warp *warp, enum special kind, unsigned component)
@@ -172,6 +187,10 @@ static uint64_t get_warp_value(struct emu_warp *warp, enum special kind, unsigne
         return get_time(warp);
     case CLOCK_HI:
         return get_time(warp) >> 32;
+    case TIMER:
+        return get_nanoseconds(warp);
+    case TIMER_HI:
+        return get_nanoseconds(warp) >> 32;
     case DYNAMIC_SMEM_SIZE:
         return launch->dynamic_shared_bytes;
     case TOTAL_SMEM_SIZE:

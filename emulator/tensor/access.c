@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "exec/decode.h"
+#include "exec/timing.h"
 #include "tensor/engine.h"
 #include "tensor/unvalidated.h"
 
@@ -231,7 +233,8 @@ make_access(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes, 
 static bool needs_waits(const struct emu_warp *warp)
 {
     const struct emu_settings *settings = &emu_launch_of(warp->cta)->settings;
-    return settings->races && (settings->allowed >> EMU_FINDING_RACE & 1u) == 0;
+    return (settings->races && (settings->allowed >> EMU_FINDING_RACE & 1u) == 0) ||
+           emu_is_timed(warp->cta);
 }
 
 static enum emu_step submit(struct emu_tensor_access *access)
@@ -251,6 +254,11 @@ static enum emu_step submit(struct emu_tensor_access *access)
     struct emu_async *async =
         emu_async_new(warp, access->insn, EMU_LANES, sizeof(void *), run_access);
     *(struct emu_tensor_access **)(void *)async->payload = access;
+    if (emu_is_timed(warp->cta)) {
+        const uint32_t bytes =
+            access->registers * EMU_LANES * (uint32_t)sizeof(**access->values);
+        async->at[0] = emu_time_tensor_access(warp, bytes);
+    }
     const bool good =
         needs_waits(warp) ? emu_async_submit(async, 0) : emu_async_submit_now(async);
     return good ? EMU_NEXT : EMU_FAILED;
@@ -375,21 +383,6 @@ static struct emu_tensor_access *find_load(struct emu_warp *warp,
     return NULL;
 }
 
-/* The first operand is what the instruction writes, unless it is an address or the
- * instruction has no result. */
-static bool has_result(const struct ptx_insn *insn)
-{
-    static const char *const without[] = {"bar", "barrier", "tcgen05", "nanosleep",
-                                          "setmaxnreg"};
-    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
-        if (strcmp(insn->words[0], without[i]) == 0) {
-            return false;
-        }
-    }
-    return insn->operand_count > 0 && insn->operands[0].kind != PTX_ADDRESS &&
-           insn->operands[0].kind != PTX_TENSOR;
-}
-
 /* The load has read its cells. PTX does not say that later accesses come after it, but they
  * do, and kernels that are known to run rely on it. */
 static void note_dependency(struct emu_warp *warp, const struct emu_tensor_access *access)
@@ -408,7 +401,8 @@ enum emu_step emu_access_await_registers(struct emu_warp *warp, const struct emu
 {
     const struct ptx_insn *source = insn->source;
     bool load = insn->exec == emu_access_exec_load;
-    for (unsigned i = has_result(source) || load ? 1 : 0; i < source->operand_count; i++) {
+    for (unsigned i = emu_insn_has_result(source) || load ? 1 : 0;
+         i < source->operand_count; i++) {
         struct emu_tensor_access *access = NULL;
         while ((access = find_load(warp, &source->operands[i])) != NULL) {
             if (!access->done) {

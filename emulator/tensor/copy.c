@@ -5,6 +5,7 @@
 #include "async/mbarrier.h"
 #include "exec/async.h"
 #include "exec/origin.h"
+#include "exec/timing.h"
 #include "tensor/descriptor.h"
 #include "tensor/engine.h"
 #include "tensor/opcodes.h"
@@ -194,6 +195,9 @@ static bool issue_copy(struct emu_warp *warp, const struct emu_insn *insn, unsig
     struct emu_tensor_op *op = emu_tensor_op_new(warp, insn, lane, EMU_OP_COPY,
                                                  form->cta_group, sizeof(task), run_copy);
     *(struct copy_task *)(void *)op->payload = task;
+    if (emu_is_timed(warp->cta)) {
+        op->done_at = emu_time_tensor_copy(ctas[0], form->shape->rows * form->shape->bytes);
+    }
     op->column = column;
     op->columns = form->shape->bytes / 4;
     return emu_tensor_op_submit(op);
@@ -315,6 +319,10 @@ static bool run_commit(struct emu_tensor_op *op)
         arrival->offset = task->offset;
         emu_view_copy(&arrival->view, &op->view);
         async->destroy = free_arrival;
+        if (emu_is_timed(op->warp->cta)) {
+            async->at[0] = emu_time_now(op->warp->cta) +
+                           emu_time_chip(op->warp->cta)->commit_latency[op->cta_group - 1];
+        }
         if (!emu_async_submit(async, *chain)) {
             return false;
         }

@@ -42,6 +42,11 @@ enum emu_packing {
 };
 /* Elements in 16 bytes. */
 unsigned emu_packing_elements(enum emu_packing packing);
+/* Bytes of shared memory that so many of them take. */
+static inline double emu_packing_bytes(enum emu_packing packing, unsigned count)
+{
+    return 16.0 * count / emu_packing_elements(packing);
+}
 /* Takes 16 bytes apart: one element per cell, `pitch` cells from one to the next. */
 void emu_packing_unpack(enum emu_packing packing, const uint8_t bytes[16], uint32_t *cells,
                         size_t pitch);

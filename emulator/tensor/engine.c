@@ -6,6 +6,8 @@
  */
 #include "tensor/engine.h"
 
+#include "exec/timing.h"
+
 #include "tensor/unvalidated.h"
 
 static bool is_reordering(const struct emu_warp *warp)
@@ -261,7 +263,9 @@ static enum emu_async_result run_ticket(struct emu_async *ticket)
 {
     struct emu_cluster *cluster = ticket->warp->cta->cluster;
     struct emu_tensor_cluster *state = cluster->tensor_state;
-    struct emu_tensor_op *op = choose(cluster, state);
+    struct emu_tensor_op *op = cluster->timer != NULL
+                                   ? *(struct emu_tensor_op **)(void *)ticket->payload
+                                   : choose(cluster, state);
     bool good = op->run(op);
     take_out(state, op);
     free_op(op);
@@ -292,7 +296,9 @@ struct emu_tensor_op *emu_tensor_op_new(struct emu_warp *warp, const struct emu_
 bool emu_tensor_op_submit(struct emu_tensor_op *op)
 {
     struct emu_tensor_cluster *state = emu_tensor_cluster_of(op->warp);
-    struct emu_async *ticket = emu_async_new(op->warp, op->insn, op->lane, 0, run_ticket);
+    struct emu_async *ticket =
+        emu_async_new(op->warp, op->insn, op->lane, sizeof(void *), run_ticket);
+    *(struct emu_tensor_op **)(void *)ticket->payload = op;
     op->view = ticket->view;
     ticket->view = (struct emu_view){0};
     if (emu_tensor_checks_races(op->warp)) {
@@ -311,6 +317,10 @@ bool emu_tensor_op_submit(struct emu_tensor_op *op)
         state->ops_last->next = op;
     }
     state->ops_last = op;
+    if (op->done_at > op->thread->done_at) {
+        op->thread->done_at = op->done_at;
+    }
+    ticket->at[0] = op->kind == EMU_OP_COMMIT ? op->thread->done_at : op->done_at;
     return emu_async_submit(ticket, 0);
 }
 

@@ -37,6 +37,7 @@ struct emu_tensor_thread {
     struct {
         uint32_t epoch, copies; /* of the MMA, and copies issued before it */
     } scales[EMU_TMEM_COLUMNS]; /* by column: the last MMA that read factors there */
+    uint64_t done_at;           /* its operations so far, in a timed launch */
     uint64_t arrival_chains[EMU_MAX_CLUSTER]; /* of commits, by CTA; 0: none yet */
     uint32_t lazy_arrivals; /* a bit for each CTA where they come as late as they can */
 };
@@ -53,6 +54,7 @@ struct emu_tensor_op {
     const struct emu_insn *insn;
     unsigned lane;
     struct emu_view view; /* at issue */
+    uint64_t done_at; /* in a timed launch, set before it is submitted; not of a commit */
     bool (*run)(struct emu_tensor_op *op);
     _Alignas(16) unsigned char payload[];
 };

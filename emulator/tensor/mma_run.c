@@ -371,6 +371,9 @@ static bool run_cta(const struct emu_actor *actor, struct emu_cta *cta, unsigned
 
 bool emu_mma_run(struct emu_tensor_op *op)
 {
+    if (emu_launch_of(op->warp->cta)->settings.numbers == EMU_NUMBERS_OFF) {
+        return true;
+    }
     const struct emu_mma_task *task = (const struct emu_mma_task *)(void *)op->payload;
     uint32_t *a = emu_tensor_scratch(op->warp);
     uint32_t *b = a + EMU_TENSOR_OPERAND_CELLS;

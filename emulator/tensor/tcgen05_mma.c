@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tcgen05.mma: decoding, and what is checked when a thread issues it. */
+#include "exec/timing.h"
 #include "tensor/mma.h"
 #include "tensor/opcodes.h"
 #include "tensor/tmem.h"
@@ -272,6 +273,17 @@ static bool fill_task(struct emu_warp *warp, const struct emu_insn *insn, unsign
            get_disabled(warp, insn, lane, task) && check_places(warp, insn, lane, task);
 }
 
+/* When a product of a timed launch has left the tensor core. */
+static uint64_t mma_time(struct emu_warp *warp, const struct emu_mma_task *task)
+{
+    struct emu_cta *ctas[2];
+    const unsigned count = emu_tensor_ctas(warp->cta, task->cta_count, ctas);
+    return emu_time_mma(ctas[0], count == 2 ? ctas[1] : NULL, task->instruction.m,
+                        task->instruction.n,
+                        emu_packing_bytes(task->instruction.b_packing, task->b.k),
+                        !task->a_in_tensor_memory);
+}
+
 static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)
 {
     struct emu_mma_task task = {0};
@@ -290,6 +302,9 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned l
     op->columns = emu_mma_count_columns(task.cta_count, instruction->m, instruction->n);
     op->accumulator = (uint64_t)task.d << 32 | instruction->m << 16 | instruction->n << 4 |
                       (uint64_t)instruction->kind;
+    if (emu_is_timed(warp->cta)) {
+        op->done_at = mma_time(warp, &task);
+    }
     if (task.factors != 0) {
         emu_tensor_note_scales(op, emu_tmem_column(task.a_scales),
                                (instruction->m / task.cta_count + 31) / 32);

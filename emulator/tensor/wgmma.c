@@ -6,6 +6,7 @@
 #include "tensor/wgmma.h"
 
 #include "exec/events.h"
+#include "exec/timing.h"
 #include "tensor/unvalidated.h"
 
 /* --------------------------------------------------------------------------- warpgroup */
@@ -75,6 +76,10 @@ static enum emu_async_result run_wgmma(struct emu_async *async)
     const struct emu_wgmma_form *form = async->insn->extra;
     uint32_t *a = emu_tensor_scratch(async->warp);
     uint32_t *b = a + EMU_TENSOR_OPERAND_CELLS;
+    if (emu_launch_of(async->warp->cta)->settings.numbers == EMU_NUMBERS_OFF) {
+        task->group->done = task->number;
+        return EMU_ASYNC_DONE;
+    }
     const struct emu_actor actor = {.warp = async->warp,
                                     .insn = async->insn,
                                     .lane = EMU_LANES,
@@ -260,6 +265,13 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn,
     *(struct wgmma_task *)(void *)async->payload = task;
     if (emu_tensor_checks_races(warp)) {
         meet_in_view(async);
+    }
+    if (emu_is_timed(warp->cta)) {
+        const struct emu_wgmma_form *form = insn->extra;
+        const double k_bytes = emu_packing_bytes(form->packing, form->k);
+        async->at[0] = emu_time_mma(warp->cta, NULL, EMU_WGMMA_M, form->n, k_bytes,
+                                    !form->a_in_registers) +
+                       emu_time_chip(warp->cta)->wgmma_latency;
     }
     return emu_async_submit(async, group->chain);
 }

@@ -113,7 +113,9 @@
     X(emuReportsClear)                                      \
     X(emuCountFindings)                                     \
     X(emuNameMemory)                                        \
-    X(emuThreadSteps)
+    X(emuThreadSteps)                                       \
+    X(emuTimes)                                             \
+    X(emuTimeReport)
 
 struct cu_table {
 #define CU_MEMBER(name) __typeof__(name) *name;

@@ -10,6 +10,7 @@
 
 static const char usage[] =
     "usage: emu-run FILE.ptx --launch FILE.launch [--settings TEXT] [--seeds COUNT]\n"
+    "               [--timing]\n"
     "       emu-run --help\n";
 
 static const char help_options[] =
@@ -23,12 +24,16 @@ static const char help_options[] =
     "                    with the list of all. They come after those of the environment\n"
     "                    variable JIT_GEMM_EMULATOR\n"
     "  --seeds COUNT     runs it with the seeds 0 to COUNT - 1\n"
+    "  --timing          prints what the launch takes by the time model, and what its warps\n"
+    "                    wait for; timing=h100 among the settings takes that chip, and\n"
+    "                    numbers=off leaves the arithmetic out\n"
     "\n"
     "Exit status: 0 all is as expected, 1 something is not, 2 the call or a file is wrong.\n"
     "\n";
 
 struct options {
     const char *ptx, *launch, *settings;
+    bool timing;
     unsigned long seeds; /* 0: the one seed of the settings */
 };
 
@@ -65,6 +70,8 @@ static bool read_options(int count, char **words, struct options *options)
             if (options->seeds == 0 || *end != 0) {
                 return false;
             }
+        } else if (strcmp(words[i], "--timing") == 0) {
+            options->timing = true;
         } else if (words[i][0] != '-' && options->ptx == NULL) {
             options->ptx = words[i];
         } else {
@@ -72,6 +79,13 @@ static bool read_options(int count, char **words, struct options *options)
         }
     }
     return options->ptx != NULL && options->launch != NULL;
+}
+
+static void print_times(void)
+{
+    char *text = emuTimeReport();
+    fputs(text == NULL ? "no launch was timed\n" : text, stdout);
+    free(text);
 }
 
 /* 0 or 1, as the process ends. */
@@ -82,7 +96,8 @@ static int run(const struct emu_script *script, const char *ptx,
     unsigned long runs = options->seeds == 0 ? 1 : options->seeds;
     for (unsigned long seed = 0; seed < runs; seed++) {
         struct emu_text settings = {0};
-        emu_text_add(&settings, "%s", options->settings == NULL ? "" : options->settings);
+        emu_text_add(&settings, "%s%s", options->timing ? "timing=on," : "",
+                     options->settings == NULL ? "" : options->settings);
         if (options->seeds != 0) {
             emu_text_add(&settings, ",seed=%lu", seed);
         }
@@ -96,6 +111,9 @@ static int run(const struct emu_script *script, const char *ptx,
             if (options->seeds != 0) {
                 printf("seed %lu: not as expected\n", seed);
             }
+        }
+        if (options->timing) {
+            print_times();
         }
     }
     printf("%s: %s, %llu thread instructions\n", script->entry,

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Resources of a timed launch, and what instructions and operations take of them. */
+#include "exec/timing.h"
+
+#include "exec/memory.h"
+
+enum { L1_LINES = 256, COPY_READ_CLOCKS = 100, SECTOR_BYTES = 32 };
+
+const char *emu_stall_name(enum emu_stall stall)
+{
+    static const char *const names[EMU_STALL_COUNT] = {
+        [EMU_STALL_ISSUE] = "issue slot",
+        [EMU_STALL_DEPENDENCY] = "register",
+        [EMU_STALL_MEMORY] = "memory",
+        [EMU_STALL_FENCE] = "fence",
+        [EMU_STALL_MBARRIER] = "mbarrier",
+        [EMU_STALL_BARRIER] = "barrier",
+        [EMU_STALL_CLUSTER_BARRIER] = "cluster barrier",
+        [EMU_STALL_PRODUCT] = "wgmma",
+        [EMU_STALL_TENSOR_LOAD] = "tensor memory",
+        [EMU_STALL_COPY] = "copies",
+        [EMU_STALL_GRID] = "other grids",
+        [EMU_STALL_OTHER] = "other",
+    };
+    return names[stall];
+}
+
+static struct emu_timer *timer_of(const struct emu_cta *cta)
+{
+    return cta->cluster->timer;
+}
+
+static struct emu_sm_time *sm_of(const struct emu_cta *cta)
+{
+    return cta->time->sm;
+}
+
+uint64_t emu_time_now(const struct emu_cta *cta)
+{
+    return emu_is_timed(cta) ? timer_of(cta)->now : 0;
+}
+
+const struct emu_chip *emu_time_chip(const struct emu_cta *cta)
+{
+    return timer_of(cta)->chip;
+}
+
+double emu_timer_mhz(const struct emu_timer *timer)
+{
+    return timer->mhz;
+}
+
+void emu_time_raise(struct emu_warp *warp, uint64_t time)
+{
+    if (warp->time != NULL && warp->time->clock < time) {
+        warp->time->stalls[EMU_STALL_MBARRIER] += time - warp->time->clock;
+        warp->time->clock = time;
+    }
+}
+
+void emu_time_watch(struct emu_warp *warp, const uint64_t *watched)
+{
+    if (warp->time != NULL) {
+        warp->time->watched = watched;
+        warp->time->watched_value = *watched;
+    }
+}
+
+/* ------------------------------------------------------------------------------ copies */
+
+struct emu_request emu_time_copy_begin(struct emu_cta *cta)
+{
+    struct emu_timer *timer = timer_of(cta);
+    const double begun =
+        emu_serve(&sm_of(cta)->tma, (double)timer->now, timer->chip->tma_interval);
+    return (struct emu_request){.at = begun};
+}
+
+struct emu_levels *emu_time_levels(struct emu_cta *cta)
+{
+    return timer_of(cta)->levels;
+}
+
+uint64_t emu_time_fetched(struct emu_cta *cta, const struct emu_request *request)
+{
+    struct emu_timer *timer = timer_of(cta);
+    const double served = emu_levels_serve(timer->levels, request);
+    const unsigned missing = request->missing > 0 ? timer->chip->tma_missing : 0;
+    return (uint64_t)served + timer->chip->tma_latency + missing;
+}
+
+uint64_t emu_time_deliver(struct emu_cta *cta, uint64_t from, uint32_t bytes)
+{
+    struct emu_timer *timer = timer_of(cta);
+    struct emu_sm_time *sm = sm_of(cta);
+    sm->debt += (double)bytes / timer->chip->shared_bytes;
+    timer->result->shared_in += bytes;
+    return (uint64_t)emu_serve(&sm->ingest, (double)from,
+                               (double)bytes / timer->chip->ingest_bytes);
+}
+
+uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes)
+{
+    struct emu_timer *timer = timer_of(from);
+    struct emu_sm_time *sm = sm_of(from);
+    sm->debt += (double)bytes / timer->chip->shared_bytes;
+    timer->result->shared_out += bytes;
+    const double left = emu_serve(&sm->egress, (double)timer->now,
+                                  (double)bytes / timer->chip->egress_bytes);
+    return emu_time_deliver(to, (uint64_t)left + timer->chip->cluster_latency, bytes);
+}
+
+void emu_time_stored(struct emu_cta *cta, const struct emu_request *request,
+                     uint64_t *ret_read, uint64_t *ret_written)
+{
+    struct emu_timer *timer = timer_of(cta);
+    struct emu_sm_time *sm = sm_of(cta);
+    sm->debt += (double)request->bytes / timer->chip->shared_bytes;
+    timer->result->shared_out += request->bytes;
+    const double read = emu_serve(&sm->egress, request->at + COPY_READ_CLOCKS,
+                                  (double)request->bytes / timer->chip->egress_bytes);
+    const double served = emu_levels_serve(timer->levels, request);
+    *ret_read = (uint64_t)read;
+    *ret_written = (uint64_t)(served > read ? served : read) + timer->chip->store_latency;
+}
+
+uint64_t emu_time_loaded(struct emu_cta *cta, const struct emu_request *request)
+{
+    struct emu_timer *timer = timer_of(cta);
+    const double served = emu_levels_serve(timer->levels, request);
+    const unsigned missing = request->missing > 0 ? timer->chip->dram_latency : 0;
+    return emu_time_deliver(cta, (uint64_t)served + timer->chip->l2_latency + missing,
+                            (uint32_t)request->bytes);
+}
+
+/* ------------------------------------------------------------------------ tensor cores */
+
+/*
+ * A product reads its operands at the port of shared memory, and has it nearly to itself.
+ * What copies and threads move there meanwhile goes into the gaps; what does not fit is
+ * owed, and beyond some of it the product takes longer.
+ */
+static double take_port(struct emu_sm_time *sm, double start, double interval, double fetch)
+{
+    enum { MOST_OWED = 256 };
+    const double idle = start - sm->pipe.free;
+    const double gaps = interval - fetch + (idle > 0 ? idle : 0);
+    sm->debt = sm->debt > gaps ? sm->debt - gaps : 0;
+    const double extra = sm->debt > MOST_OWED ? sm->debt - MOST_OWED : 0;
+    sm->debt -= extra;
+    return extra;
+}
+
+uint64_t emu_time_mma(struct emu_cta *cta, struct emu_cta *pair, unsigned rows,
+                      unsigned columns, double k_bytes, bool a_is_shared)
+{
+    struct emu_timer *timer = timer_of(cta);
+    struct emu_sm_time *sms[2] = {sm_of(cta), pair == NULL ? NULL : sm_of(pair)};
+    double bytes = 0;
+    const double interval = emu_chip_mma_interval(timer->chip, rows, columns, k_bytes,
+                                                  a_is_shared, pair != NULL, &bytes);
+    double start = (double)timer->now;
+    double extra = 0;
+    for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
+        start = sms[i]->pipe.free > start ? sms[i]->pipe.free : start;
+    }
+    for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
+        const double own =
+            take_port(sms[i], start, interval, bytes / timer->chip->shared_bytes);
+        extra = own > extra ? own : extra;
+    }
+    for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
+        sms[i]->pipe.free = start + interval + extra;
+        sms[i]->pipe.busy += interval;
+        sms[i]->mma_count++;
+    }
+    timer->result->products++;
+    return (uint64_t)(start + interval + extra);
+}
+
+uint64_t emu_time_tensor_copy(struct emu_cta *cta, uint32_t bytes)
+{
+    struct emu_timer *timer = timer_of(cta);
+    const double clocks = (double)bytes / timer->chip->shared_bytes;
+    return (uint64_t)emu_serve(&sm_of(cta)->pipe, (double)timer->now, clocks);
+}
+
+uint64_t emu_time_tensor_access(struct emu_warp *warp, uint32_t bytes)
+{
+    struct emu_timer *timer = timer_of(warp->cta);
+    struct emu_server *part = &sm_of(warp->cta)->tensor_load[warp->index % EMU_SM_PARTS];
+    const double clocks = (double)bytes / timer->chip->tensor_load_bytes;
+    return (uint64_t)emu_serve(part, (double)timer->now, clocks) +
+           timer->chip->tensor_load_latency;
+}
+
+/* -------------------------------------------------------------------- accesses of lanes */
+
+static uint64_t lane_address(const struct emu_warp *warp, const struct emu_insn *insn,
+                             unsigned lane, enum emu_space *ret_space)
+{
+    uint64_t address = warp->r[insn->src[0]][lane] + (uint64_t)insn->offset;
+    *ret_space = (enum emu_space)insn->mode;
+    if (*ret_space == EMU_SPACE_GENERIC) {
+        emu_classify(address, ret_space, &address);
+    }
+    return address;
+}
+
+/* How often the banks have to be read: lanes that want different words of one bank come
+ * one after the other. */
+static unsigned count_passes(const uint64_t *addresses, uint32_t lanes, unsigned bytes)
+{
+    uint32_t words[EMU_LANES][EMU_LANES];
+    uint8_t counts[EMU_LANES] = {0};
+    unsigned most = 1;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const uint32_t first = (uint32_t)addresses[emu_lowest_bit(rest)] / 4;
+        for (uint32_t word = first; word < first + (bytes + 3) / 4; word++) {
+            const uint32_t bank = word % EMU_LANES;
+            unsigned i = 0;
+            while (i < counts[bank] && words[bank][i] != word) {
+                i++;
+            }
+            if (i == counts[bank]) {
+                words[bank][counts[bank]++] = word;
+                most = counts[bank] > most ? counts[bank] : most;
+            }
+        }
+    }
+    return most;
+}
+
+static uint64_t access_shared(struct emu_timer *timer, struct emu_warp *warp,
+                              unsigned passes, bool remote)
+{
+    struct emu_sm_time *sm = sm_of(warp->cta);
+    const double done = emu_serve(&sm->port, (double)timer->now, passes);
+    sm->debt += passes;
+    return (uint64_t)done +
+           (remote ? timer->chip->cluster_latency : timer->chip->shared_latency);
+}
+
+/* Sectors of 32 bytes, each once. */
+static unsigned find_sectors(const uint64_t *addresses, uint32_t lanes, unsigned bytes,
+                             uint64_t *sectors)
+{
+    unsigned count = 0;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const uint64_t address = addresses[emu_lowest_bit(rest)];
+        for (uint64_t sector = address / SECTOR_BYTES;
+             sector <= (address + bytes - 1) / SECTOR_BYTES; sector++) {
+            unsigned i = 0;
+            while (i < count && sectors[i] != sector) {
+                i++;
+            }
+            if (i == count) {
+                sectors[count++] = sector;
+            }
+        }
+    }
+    return count;
+}
+
+static bool is_in_l1(struct emu_sm_time *sm, uint64_t line)
+{
+    uint64_t *place = &sm->l1[line % L1_LINES];
+    const bool hit = *place == line + 1;
+    *place = line + 1;
+    return hit;
+}
+
+static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
+                              const uint64_t *addresses, uint32_t lanes, unsigned bytes,
+                              const struct emu_insn *insn, uint8_t kind)
+{
+    struct emu_sm_time *sm = sm_of(warp->cta);
+    uint64_t sectors[EMU_LANES * 2];
+    const unsigned count = find_sectors(addresses, lanes, bytes, sectors);
+    struct emu_request request = {.at = (double)timer->now};
+    bool missing = false;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t address = sectors[i] * SECTOR_BYTES;
+        if (kind == EMU_TIME_STORE) {
+            emu_levels_write(timer->levels, &request, address, SECTOR_BYTES);
+        } else if (insn->mode2 != 0 || kind == EMU_TIME_ATOMIC ||
+                   !is_in_l1(sm, address / EMU_LINE_BYTES)) {
+            missing = true;
+            emu_levels_read(timer->levels, &request, address, SECTOR_BYTES);
+        }
+    }
+    const double port = emu_serve(&sm->port, request.at, (count + 3) / 4);
+    if (kind == EMU_TIME_STORE) {
+        emu_levels_serve(timer->levels, &request);
+        return timer->now;
+    }
+    if (!missing) {
+        return (uint64_t)port + timer->chip->l1_latency;
+    }
+    const unsigned latency =
+        kind == EMU_TIME_ATOMIC ? timer->chip->atomic_latency : timer->chip->l2_latency;
+    return (uint64_t)emu_levels_serve(timer->levels, &request) + latency +
+           (request.missing > 0 ? timer->chip->dram_latency : 0);
+}
+
+uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
+                         const struct emu_insn *insn, const struct emu_time_insn *info,
+                         uint32_t lanes)
+{
+    uint64_t addresses[EMU_LANES];
+    enum emu_space space = EMU_SPACE_GENERIC;
+    bool remote = false;
+    if (info->kind == EMU_TIME_MATRIX) {
+        return access_shared(timer, warp, info->issue, false);
+    }
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const unsigned lane = emu_lowest_bit(rest);
+        addresses[lane] = lane_address(warp, insn, lane, &space);
+        remote |= addresses[lane] >> EMU_SHARED_RANK_SHIFT != warp->cta->rank;
+    }
+    const unsigned bytes = (unsigned)insn->bytes * (insn->vector > 0 ? insn->vector : 1);
+    switch (space) {
+    case EMU_SPACE_SHARED:
+    case EMU_SPACE_SHARED_CLUSTER:
+        return access_shared(timer, warp, count_passes(addresses, lanes, bytes), remote);
+    case EMU_SPACE_GLOBAL:
+        return access_global(timer, warp, addresses, lanes, bytes, insn, info->kind);
+    default:
+        return timer->now + timer->chip->l1_latency;
+    }
+}

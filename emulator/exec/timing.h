@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock of a timed launch. Every warp has a time; whoever is earliest goes on. What
+ * instructions and asynchronous operations need is served by the resources of their
+ * multiprocessor and of the chip, in the order of time, so that a launch takes the same
+ * time whenever it is run.
+ *
+ * Instructions take effect at the time at which they are issued. Those of units that work
+ * on in the background say here when their work is done, through emu_async.at.
+ */
+#ifndef EMU_EXEC_TIMING_H
+#define EMU_EXEC_TIMING_H
+
+#include "exec/machine.h"
+#include "time/levels.h"
+
+/* What a warp can wait for. */
+enum emu_stall {
+    EMU_STALL_ISSUE,      /* another warp of its part of the multiprocessor issues */
+    EMU_STALL_DEPENDENCY, /* a register that an instruction makes */
+    EMU_STALL_MEMORY,     /* a register that memory brings */
+    EMU_STALL_FENCE,
+    EMU_STALL_MBARRIER,
+    EMU_STALL_BARRIER, /* of the CTA */
+    EMU_STALL_CLUSTER_BARRIER,
+    EMU_STALL_PRODUCT,     /* wgmma.wait_group, and its warpgroup */
+    EMU_STALL_TENSOR_LOAD, /* tensor memory */
+    EMU_STALL_COPY,        /* groups of copies */
+    EMU_STALL_GRID,        /* another grid, or memory that is asked again and again */
+    EMU_STALL_OTHER,
+    EMU_STALL_COUNT
+};
+const char *emu_stall_name(enum emu_stall stall);
+
+/* One instruction to the clock. */
+enum emu_time_kind {
+    EMU_TIME_PLAIN,
+    EMU_TIME_LOAD,   /* of memory, into registers */
+    EMU_TIME_STORE,  /* or a reduction */
+    EMU_TIME_ATOMIC, /* memory and registers */
+    EMU_TIME_MATRIX  /* ldmatrix, stmatrix */
+};
+struct emu_time_insn {
+    uint8_t kind;     /* enum emu_time_kind */
+    uint8_t stall;    /* enum emu_stall, where it blocks */
+    bool meets;       /* it touches what others see: it must not run before them */
+    bool is_try_wait; /* waits inside the hardware */
+    uint16_t issue;   /* clocks of the issue slot */
+    uint16_t latency; /* until its result can be used */
+    uint16_t hold;    /* until the warp itself goes on */
+    uint16_t wake;    /* from what ends its wait until it goes on */
+    uint32_t sources, results, count; /* of `registers`: sources first, then results */
+    uint32_t *registers;              /* of the PTX function */
+};
+
+struct emu_warp_time {
+    uint64_t clock; /* when it can issue next */
+    uint64_t begun, ended, issued;
+    uint64_t stalls[EMU_STALL_COUNT];
+    uint64_t *ready; /* by register: time * 2, plus 1 where memory brings it */
+    bool parked;
+    uint8_t stall;           /* enum emu_stall: why it is parked */
+    uint16_t wake;           /* see emu_time_insn */
+    const uint64_t *watched; /* its wait ends when this is no more ... */
+    uint64_t watched_value;  /* ... that; NULL: unknown */
+};
+
+#define EMU_SM_PARTS 4u
+
+/* A multiprocessor. */
+struct emu_sm_time {
+    unsigned ctas, warps;
+    uint64_t shared_bytes; /* of the CTAs */
+    uint64_t issue[EMU_SM_PARTS], mufu[EMU_SM_PARTS];
+    struct emu_server tma, ingest, egress, pipe, port, tensor_load[EMU_SM_PARTS];
+    double
+        debt; /* clocks of the shared-memory port that are owed to others than products */
+    uint64_t *l1; /* by place: number of the line, plus 1 */
+    uint64_t mma_count;
+};
+
+struct emu_cta_time {
+    struct emu_sm_time *sm;
+    uint64_t lull; /* of the CTA, when its warps were last woken */
+};
+
+struct emu_timer;
+
+static inline bool emu_is_timed(const struct emu_cta *cta)
+{
+    return cta->cluster->timer != NULL;
+}
+
+/* The time at which the instruction or operation that runs now takes effect; 0 where
+ * nothing is timed. */
+uint64_t emu_time_now(const struct emu_cta *cta);
+double emu_timer_mhz(const struct emu_timer *timer);
+
+/* ------------------------------------------------------------- work in the background */
+
+/* A copy engine takes the next copy of the CTA: begins a request. */
+struct emu_request emu_time_copy_begin(struct emu_cta *cta);
+struct emu_levels *emu_time_levels(struct emu_cta *cta);
+/* When what was asked for has left L2, for the whole request. */
+uint64_t emu_time_fetched(struct emu_cta *cta, const struct emu_request *request);
+/* When so many bytes that left at `from` are in the CTA's shared memory. */
+uint64_t emu_time_deliver(struct emu_cta *cta, uint64_t from, uint32_t bytes);
+/* The same from another CTA's shared memory. */
+uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes);
+/* When a store of the request's bytes has read its source, and when it is written. */
+void emu_time_stored(struct emu_cta *cta, const struct emu_request *request,
+                     uint64_t *ret_read, uint64_t *ret_written);
+/* When loads of threads, which this request sums up, are in shared memory. */
+uint64_t emu_time_loaded(struct emu_cta *cta, const struct emu_request *request);
+
+/* When a product has left the tensor core; `pair`: the other CTA, or NULL. See
+ * emu_chip_mma_interval. */
+uint64_t emu_time_mma(struct emu_cta *cta, struct emu_cta *pair, unsigned rows,
+                      unsigned columns, double k_bytes, bool a_is_shared);
+/* When a copy from shared into tensor memory is done. */
+uint64_t emu_time_tensor_copy(struct emu_cta *cta, uint32_t bytes);
+/* When a warp's access of tensor memory is done. */
+uint64_t emu_time_tensor_access(struct emu_warp *warp, uint32_t bytes);
+/* The constants. */
+const struct emu_chip *emu_time_chip(const struct emu_cta *cta);
+
+/* ------------------------------------------------------------------------------ warps */
+
+/* Its time is at least this: it waited for something that came then. */
+void emu_time_raise(struct emu_warp *warp, uint64_t time);
+/* Its wait ends when *watched is no more what it is. */
+void emu_time_watch(struct emu_warp *warp, const uint64_t *watched);
+
+/* ----------------------------------------------------------------------------- inside */
+
+/* timing_insn.c: what the program's instructions cost. */
+struct emu_time_insn *emu_time_insns(const struct emu_program *program,
+                                     const struct emu_chip *chip, struct emu_arena *arena);
+/* timing.c: charges an access of memory; when its result is there. */
+uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
+                         const struct emu_insn *insn, const struct emu_time_insn *info,
+                         uint32_t lanes);
+
+/* What ran, for the report. */
+struct emu_time_role {
+    uint64_t warps, lived, issued;
+    uint64_t stalls[EMU_STALL_COUNT];
+};
+
+struct emu_timing {
+    const struct emu_chip *chip;
+    double mhz;                   /* of the times below */
+    uint64_t clocks;              /* from the launch to its last effect */
+    uint64_t first_cta, last_cta; /* when they began */
+    double tensor_busy;           /* part of the time of all multiprocessors, 0 to 1 */
+    uint64_t instructions;        /* of warps */
+    uint64_t l2_bytes, dram_read, dram_written, shared_in, shared_out;
+    uint64_t products;
+    unsigned sm_count, sms_used;
+    uint64_t sampled, per_round; /* clusters: of so many only so many ran; 0: all did */
+    unsigned roles;
+    struct emu_time_role role[EMU_MAX_WARPS]; /* by index of the warp in its CTA */
+};
+/* The clock that power leaves: the boost clock where tensor cores rest. */
+double emu_timing_power_mhz(const struct emu_timing *timing);
+/* All of it as text. */
+void emu_timing_print(const struct emu_timing *timing, struct emu_text *text);
+
+struct emu_timer {
+    const struct emu_chip *chip;
+    double mhz;
+    uint64_t now, last_effect;
+    struct emu_levels *levels;
+    struct emu_sm_time *sms;
+    unsigned sm_count;
+    struct emu_timing *result;     /* of the first grid's launch; never NULL */
+    struct emu_time_event *events; /* a heap */
+    uint32_t event_count, event_room;
+    uint64_t event_order;
+};
+
+/* timing_run.c: */
+struct emu_async;
+void emu_timer_submit(struct emu_timer *timer, struct emu_async *async);
+
+#endif

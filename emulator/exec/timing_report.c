@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What a timed launch did, as text. */
+#include "exec/timing.h"
+
+double emu_timing_power_mhz(const struct emu_timing *timing)
+{
+    const double lost = 1 - timing->chip->power_factor;
+    return timing->chip->boost_mhz * (1 - lost * timing->tensor_busy);
+}
+
+static void print_role(const struct emu_time_role *role, unsigned index,
+                       struct emu_text *text)
+{
+    const double lived = role->lived == 0 ? 1 : (double)role->lived;
+    emu_text_add(text, "  warp %-2u  %10.0f clocks, issues %4.1f %%", index,
+                 (double)role->lived / (double)role->warps,
+                 100 * (double)role->issued / lived);
+    for (unsigned i = 0; i < EMU_STALL_COUNT; i++) {
+        const double part = 100 * (double)role->stalls[i] / lived;
+        if (part >= 0.5) {
+            emu_text_add(text, ", %s %.1f %%", emu_stall_name((enum emu_stall)i), part);
+        }
+    }
+    emu_text_add(text, "\n");
+}
+
+void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
+{
+    const double power = emu_timing_power_mhz(timing);
+    emu_text_add(
+        text,
+        "modelled on %s: %llu clocks, %.2f us at %.0f MHz, %.2f us at the %.0f MHz "
+        "that power leaves\n",
+        timing->chip->name, (unsigned long long)timing->clocks,
+        (double)timing->clocks / timing->mhz, timing->mhz, (double)timing->clocks / power,
+        power);
+    if (timing->sampled != 0) {
+        emu_text_add(
+            text,
+            "modelled from a part: of each %llu clusters %llu ran, with that part "
+            "of L2's rate and its root of DRAM's; bytes and instructions are theirs\n",
+            (unsigned long long)timing->per_round, (unsigned long long)timing->sampled);
+    }
+    emu_text_add(
+        text,
+        "modelled: %u of %u multiprocessors, tensor cores busy %.1f %%, CTAs begin "
+        "until clock %llu, %llu instructions of warps\n",
+        timing->sms_used, timing->sm_count, 100 * timing->tensor_busy,
+        (unsigned long long)timing->last_cta, (unsigned long long)timing->instructions);
+    emu_text_add(text,
+                 "modelled bytes: DRAM read %.1f MB, written %.1f MB, L2 %.1f MB, into "
+                 "shared memory %.1f MB, out of it %.1f MB\n",
+                 (double)timing->dram_read * 1e-6, (double)timing->dram_written * 1e-6,
+                 (double)timing->l2_bytes * 1e-6, (double)timing->shared_in * 1e-6,
+                 (double)timing->shared_out * 1e-6);
+    for (unsigned i = 0; i < timing->roles; i++) {
+        print_role(&timing->role[i], i, text);
+    }
+}

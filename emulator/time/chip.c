@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The constants of the time model and where each comes from.
+ *
+ *   [QRC]    published measurement: the pipe catalogue of QuickRunCUDA, a B300 at 1920 MHz
+ *   [SEMI]   published measurement: SemiAnalysis' microbench-blackwell, a B200
+ *   [H1]     published measurement: arXiv 2402.13499, Hopper
+ *   [H2]     published measurement: arXiv 2501.12084, Hopper
+ *   [guide]  CUDA programming guide, results a clock of a multiprocessor
+ *   [spec]   the vendor's data sheet
+ *   [plan]   measured by this project on Hopper, as lib/plan uses it
+ *   [fit]    fitted on the first half of the pairs of docs/time-model.md
+ *   [same]   not measured on this chip: taken from the other one
+ *   [guess]  nobody has published it
+ */
+#include "time/chip.h"
+
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Both Hopper boards have the same multiprocessor. */
+#define HOPPER                                                                           \
+    .sm = 90, .boost_mhz = 1980, /* [spec] */                                            \
+        .power_factor = 0.78,    /* [plan]: 1550 of 1980 MHz at 8192^3, 700 W */         \
+        .alu_latency = 4,        /* [H1] */                                              \
+        .branch_latency = 8,     /* [guess] */                                           \
+        .special_latency = 20,   /* [guess] */                                           \
+        .cvt_interval = 2,       /* [guide]: 64 results */                               \
+        .mufu_latency = 18,      /* [same] 14, and 4 to the register */                  \
+        .mufu_interval = 8,      /* [guide]: 16 results */                               \
+        .shuffle_latency = 24,   /* [QRC] [same] */                                      \
+        .fence_latency = 24,     /* [QRC]: tens of clocks */                             \
+        .gpu_fence_latency = 500, .shared_latency = 29,   /* [H1]: 29 to 33 */           \
+        .shared_bytes = 128,                              /* [QRC] [H1] */               \
+        .l1_latency = 38,                                 /* [H1] */                     \
+        .l2_latency = 270,                                /* [H1] */                     \
+        .dram_latency = 480,                              /* [H1]: what a miss adds */   \
+        .atomic_latency = 700,                            /* [guess] */                  \
+        .l2_bytes_ns = 10500,                             /* [fit] */                    \
+        .tma_interval = 32,                               /* [fit]; 48 [QRC] */          \
+        .tma_latency = 650,                               /* [H2]: 600 to 700 */         \
+        .tma_missing = 400,                               /* [H2]: 1000 and more */      \
+        .ingest_bytes = 64,                               /* [H1] */                     \
+        .egress_bytes = 64, .store_latency = 700,         /* [QRC] [same] */             \
+        .cluster_latency = 190,                           /* [H1]: 180 to 220 */         \
+        .arrive_latency = 8, .wake_latency = 20,          /* [QRC] [same] */             \
+        .barrier_latency = 24,                            /* [QRC]: 12 + 2 a warp */     \
+        .cluster_barrier_latency = 190,                   /* [H1] */                     \
+        .cancel_latency = 0, .mma_bytes = 4096,           /* [H2]: 1024 bf16 products */ \
+        .wgmma_latency = 40,                              /* [fit] */                    \
+        .mma_floor = 16, .launch_us = 1.0, .skew_us = 0.5 /* [fit] */
+
+static const struct emu_chip chips[] = {
+    {.name = "h100",
+     HOPPER,
+     .dram_bytes_ns = 3000, /* [plan]: 0.895 of 3350 */
+     .l2_capacity = 50 * MIB /* [spec] */},
+    {.name = "h200",
+     HOPPER,
+     .dram_bytes_ns = 4290, /* [plan]: 0.895 of 4800 */
+     .l2_capacity = 50 * MIB /* [spec] */},
+    {.name = "b200",
+     .sm = 100,
+     .boost_mhz = 1965,              /* [spec] */
+     .power_factor = 0.92,           /* 2185 of 2382 TFLOP/s, as published */
+     .alu_latency = 4,               /* [QRC] */
+     .branch_latency = 8,            /* [guess] */
+     .special_latency = 20,          /* [guess] */
+     .cvt_interval = 2,              /* [guide] */
+     .mufu_latency = 14,             /* [QRC] */
+     .mufu_interval = 8,             /* [guide]; a B300 has 4 [QRC] */
+     .shuffle_latency = 24,          /* [QRC] */
+     .fence_latency = 24,            /* [QRC]: tens of clocks */
+     .gpu_fence_latency = 500,       /* [guess] */
+     .shared_latency = 24,           /* [QRC] */
+     .shared_bytes = 128,            /* [QRC] [SEMI] */
+     .l1_latency = 39,               /* [QRC] */
+     .l2_latency = 301,              /* [QRC] */
+     .dram_latency = 488,            /* [QRC]: 789 less 301 */
+     .atomic_latency = 700,          /* [guess] */
+     .l2_bytes_ns = 20500,           /* [spec] as others quote it; 20 to 26 [QRC] */
+     .dram_bytes_ns = 7100,          /* [SEMI] [QRC]: 7.0 to 7.26 */
+     .l2_capacity = 126 * MIB,       /* [spec] */
+     .tma_interval = 48,             /* [QRC] */
+     .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
+     .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
+     .ingest_bytes = 80,             /* [SEMI]: 79 to 81 */
+     .egress_bytes = 60,             /* [QRC] */
+     .store_latency = 700,           /* [QRC] */
+     .cluster_latency = 200,         /* [H1] [same] */
+     .arrive_latency = 8,            /* [QRC] */
+     .wake_latency = 27,             /* [QRC]: half of the 54 of a round trip */
+     .barrier_latency = 24,          /* [QRC]: 12 + 2 a warp */
+     .cluster_barrier_latency = 380, /* [QRC]: 375 to 400 */
+     .cancel_latency = 400,          /* [guess]: 300 to 500 */
+     .mma_bytes = 8192,              /* [SEMI] */
+     .commit_latency = {109, 143},   /* [SEMI]: 136 and 170, less the wake-up */
+     .mma_floor = 44,                /* [QRC] */
+     .tensor_load_bytes = 57,        /* [QRC], which doubts it */
+     .tensor_load_latency = 40,      /* [guess] */
+     .launch_us = 1.0,               /* [same] */
+     .skew_us = 0.5 /* [same] */},
+};
+
+const struct emu_chip *emu_chip_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
+        if (strcmp(chips[i].name, name) == 0) {
+            return &chips[i];
+        }
+    }
+    return NULL;
+}
+
+const struct emu_chip *emu_chip_of_sm(unsigned sm)
+{
+    return sm == 90 ? emu_chip_find("h200") : sm == 100 ? emu_chip_find("b200") : NULL;
+}
+
+/*
+ * M rows, N columns and K bytes of a row of A take M * N * K / mma_bytes clocks: 128 for
+ * 64 x 256 x 32 on Hopper [H2], and for 128 x 256 x 32 on Blackwell [SEMI]. The operands
+ * come from shared memory; a pair reads half of B in each CTA, and what that takes was
+ * measured [SEMI]. Fewer than 128 rows of one CTA leave a part of Blackwell's tensor core
+ * idle [SEMI].
+ */
+double emu_chip_mma_interval(const struct emu_chip *chip, unsigned rows, unsigned columns,
+                             double k_bytes, bool a_is_shared, bool pair, double *ret_bytes)
+{
+    const unsigned own_rows = pair ? rows / 2 : rows;
+    const unsigned own_columns = pair ? columns / 2 : columns;
+    const unsigned made_rows = chip->sm >= 100 && !pair && rows < 128 ? 128 : own_rows;
+    const double products = made_rows * (double)columns * k_bytes / chip->mma_bytes;
+    *ret_bytes = ((a_is_shared ? own_rows : 0) + own_columns) * k_bytes;
+    double fetch = *ret_bytes / chip->shared_bytes;
+    if (pair && a_is_shared) {
+        fetch = own_rows == 128 ? 34 + columns / 7.0 : 17 + columns / 8.0;
+    }
+    const double least =
+        chip->sm < 100 || (columns < 64 && a_is_shared) ? chip->mma_floor : 0;
+    const double interval = products > fetch ? products : fetch;
+    return interval > least ? interval : least;
+}

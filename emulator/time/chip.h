@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a chip's speed: the constants of the time model, all in chip.c. */
+#ifndef EMU_TIME_CHIP_H
+#define EMU_TIME_CHIP_H
+
+#include "base/base.h"
+
+/* Clocks are those of a multiprocessor, bytes of a multiprocessor's clock, unless the name
+ * says otherwise. */
+struct emu_chip {
+    const char *name;
+    unsigned sm; /* 90, 100 */
+    double boost_mhz;
+    double power_factor; /* of the boost clock that is left where tensor cores never rest */
+
+    /* Instructions. */
+    unsigned alu_latency, branch_latency, special_latency, cvt_interval, mufu_latency,
+        mufu_interval, shuffle_latency, fence_latency, gpu_fence_latency;
+
+    /* Memory. */
+    unsigned shared_latency, shared_bytes;
+    unsigned l1_latency, l2_latency, dram_latency; /* of a load of a thread */
+    unsigned atomic_latency;
+    double l2_bytes_ns, dram_bytes_ns; /* of the chip */
+    uint64_t l2_capacity;
+    unsigned tma_interval; /* of copies of one multiprocessor */
+    unsigned tma_latency,
+        tma_missing; /* to the mbarrier: L2 has it all; what a miss adds */
+    unsigned ingest_bytes, egress_bytes;
+    unsigned store_latency, cluster_latency; /* of a store, of another CTA's memory */
+
+    /* Waiting. */
+    unsigned arrive_latency, wake_latency, barrier_latency, cluster_barrier_latency;
+    unsigned cancel_latency; /* launch control */
+
+    /* Tensor cores. */
+    double mma_bytes;           /* of products of A's and B's bytes a clock, see chip.c */
+    unsigned wgmma_latency;     /* from the last product to the register */
+    unsigned commit_latency[2]; /* from the last product to the mbarrier: one CTA, a pair */
+    unsigned mma_floor;         /* the least interval */
+    unsigned tensor_load_bytes, tensor_load_latency; /* of a quarter of tensor memory */
+
+    /* Launches. */
+    double launch_us, skew_us; /* before the first CTA starts; from the first to the last */
+};
+
+/* "h100", "h200" or "b200"; NULL when there is no such chip. */
+const struct emu_chip *emu_chip_find(const char *name);
+/* The one that the emulated device of this compute capability is; NULL: none. */
+const struct emu_chip *emu_chip_of_sm(unsigned sm);
+
+/*
+ * Clocks between two matrix products of one shape. `rows`, `columns`: of D, of all CTAs;
+ * `k_bytes`: of a row of A; `a_is_shared`: A lies in shared memory. `pair`: two CTAs make
+ * it together, each with half of the rows. `ret_bytes`: what a multiprocessor reads of its
+ * shared memory for it.
+ */
+double emu_chip_mma_interval(const struct emu_chip *chip, unsigned rows, unsigned columns,
+                             double k_bytes, bool a_is_shared, bool pair,
+                             double *ret_bytes);
+
+#endif

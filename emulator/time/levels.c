@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "time/levels.h"
+
+#include <math.h>
+
+enum { WAYS = 16 };
+
+struct emu_line {
+    uint64_t number; /* of the line, plus 1; 0: none */
+    float filled;    /* when it came, in clocks of 64 */
+    uint32_t used;
+};
+
+struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, double part)
+{
+    struct emu_levels *levels = emu_alloc(sizeof(*levels));
+    levels->chip = chip;
+    levels->l2_rate = part * chip->l2_bytes_ns * 1e3 / mhz;
+    levels->dram_rate = sqrt(part) * chip->dram_bytes_ns * 1e3 / mhz;
+    levels->set_count = (uint32_t)(chip->l2_capacity / EMU_LINE_BYTES / WAYS);
+    levels->lines = emu_alloc((size_t)levels->set_count * WAYS * sizeof(*levels->lines));
+    return levels;
+}
+
+void emu_levels_free(struct emu_levels *levels)
+{
+    if (levels != NULL) {
+        emu_free(levels->lines);
+        emu_free(levels);
+    }
+}
+
+/* The line's place; *ret_hit false: it took the place of the one that was used last. */
+static struct emu_line *find_line(struct emu_levels *levels, uint64_t number, bool *ret_hit)
+{
+    const uint64_t hash = (number * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
+    struct emu_line *set = &levels->lines[(size_t)(hash * levels->set_count >> 32) * WAYS];
+    struct emu_line *oldest = set;
+    levels->tick++;
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (set[i].number == number + 1) {
+            set[i].used = levels->tick;
+            *ret_hit = true;
+            return &set[i];
+        }
+        if (set[i].used < oldest->used) {
+            oldest = &set[i];
+        }
+    }
+    oldest->number = number + 1;
+    oldest->used = levels->tick;
+    *ret_hit = false;
+    return oldest;
+}
+
+void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
+                     uint64_t address, uint32_t bytes)
+{
+    const uint64_t last = (address + bytes - 1) / EMU_LINE_BYTES;
+    for (uint64_t number = address / EMU_LINE_BYTES; bytes > 0 && number <= last;
+         number++) {
+        bool hit = false;
+        struct emu_line *line = find_line(levels, number, &hit);
+        if (!hit) {
+            const double came =
+                emu_serve(&levels->dram, request->at, EMU_LINE_BYTES / levels->dram_rate);
+            line->filled = (float)(came / 64);
+            levels->dram_read += EMU_LINE_BYTES;
+            request->missing += EMU_LINE_BYTES;
+        }
+        const double filled = (double)line->filled * 64;
+        request->filled = filled > request->filled ? filled : request->filled;
+    }
+    request->bytes += bytes;
+}
+
+void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
+                      uint64_t address, uint32_t bytes)
+{
+    const uint64_t last = (address + bytes - 1) / EMU_LINE_BYTES;
+    for (uint64_t number = address / EMU_LINE_BYTES; bytes > 0 && number <= last;
+         number++) {
+        bool hit = false;
+        find_line(levels, number, &hit)->filled = 0;
+    }
+    /* L2 writes back what was written sooner or later: it takes DRAM's time, nobody waits.
+     */
+    emu_serve(&levels->dram, request->at, bytes / levels->dram_rate);
+    levels->dram_written += bytes;
+    request->bytes += bytes;
+}
+
+double emu_levels_serve(struct emu_levels *levels, const struct emu_request *request)
+{
+    levels->l2_bytes += request->bytes;
+    const double served =
+        emu_serve(&levels->l2, request->at, (double)request->bytes / levels->l2_rate);
+    return served > request->filled ? served : request->filled;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of a chip as a clock sees it: L2 by lines, DRAM behind it. Both hand out bytes
+ * at a rate, first come, first served; who comes when they are behind waits.
+ */
+#ifndef EMU_TIME_LEVELS_H
+#define EMU_TIME_LEVELS_H
+
+#include "time/chip.h"
+
+#define EMU_LINE_BYTES 128u
+
+/* Something that serves one after the other; `free` is when it has served all so far. */
+struct emu_server {
+    double free, busy;
+};
+
+/* Serves from `at` on, for `clocks`; when that is done. */
+static inline double emu_serve(struct emu_server *server, double at, double clocks)
+{
+    const double start = server->free > at ? server->free : at;
+    server->free = start + clocks;
+    server->busy += clocks;
+    return server->free;
+}
+
+struct emu_levels {
+    const struct emu_chip *chip;
+    double l2_rate, dram_rate; /* bytes a clock */
+    struct emu_server l2, dram;
+    struct emu_line *lines; /* sets of ways */
+    uint32_t set_count;
+    uint32_t tick;
+    uint64_t l2_bytes, dram_read, dram_written;
+};
+
+/* One request of several lines, that begins at a time. */
+struct emu_request {
+    double at;
+    double filled; /* when the last line that is under way will have come to L2 */
+    uint64_t bytes, missing;
+};
+
+/* `part`: of the chip's multiprocessors, that ask for something; they have that part of
+ * L2's rate. Tiles of a square part of a matrix need the root of the part of its rows and
+ * columns, and so have they of DRAM's. */
+struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, double part);
+void emu_levels_free(struct emu_levels *levels);
+/* Adds the lines of a run of bytes. */
+void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
+                     uint64_t address, uint32_t bytes);
+void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
+                      uint64_t address, uint32_t bytes);
+/* When L2 has handed out all of it. */
+double emu_levels_serve(struct emu_levels *levels, const struct emu_request *request);
+
+#endif
