@@ -4,6 +4,7 @@
 
 #include "../bench/bench_util.h"
 #include "../bench/gemm_bench.h"
+#include "bench_modelled.h"
 #include "problem_list.h"
 
 static const struct cli_help bench_help = {
@@ -15,19 +16,22 @@ static const struct cli_help bench_help = {
     "counted by these; --against dense launches a product for each, whose sizes the host\n"
     "knows. Results are compared before anything is timed. Several\n"
     "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n"
-    "Emulated devices are refused: their times say nothing of a GPU.\n",
+    "Emulated devices are refused, but with --modelled: then nothing is measured, and the\n"
+    "emulator's time model says what a launch would take on the chip (docs/time-model.md).\n",
     "  jit-gemm bench 4096x4096x4096 bf16 --against cublaslt\n"
     "  jit-gemm bench 512x512x512 f16 8192x8192x8192 f16 --json\n"
     "  jit-gemm bench m=4096 n=7168 k=2048 a=bf16 groups=8 --group-sizes zipf \\\n"
     "      --against dense --replays\n"
-    "  jit-gemm bench --shapes model.txt --against cublaslt --replays --out h200.jsonl\n",
+    "  jit-gemm bench --shapes model.txt --against cublaslt --replays --out h200.jsonl\n"
+    "  jit-gemm bench 8192x8192x8192 bf16 --device emulator --arch sm_100a --modelled\n",
 };
 
 struct bench_options {
     struct cli_context_options context;
     const char *against, *cublaslt, *shapes, *group_sizes, *out;
     int64_t rounds, round_ms, warmup_ms, seed;
-    bool replays, json;
+    bool replays, json, modelled;
+    struct bench_modelled model;
 };
 
 /* What is written besides the table: JSON to standard output instead, or to a file. */
@@ -141,6 +145,46 @@ static int check_options(const struct bench_options *options,
     return CLI_OK;
 }
 
+/* Modelled times must not be taken for measured ones. */
+static int check_modelled(const struct bench_options *options)
+{
+    const char *device = options->context.device;
+
+    if (!options->modelled) {
+        return options->model.chip == NULL && options->model.mhz == 0
+                   ? CLI_OK
+                   : cli_usage_error("--chip and --mhz go with --modelled");
+    }
+    if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
+        return cli_usage_error("--modelled asks the emulator: add --device emulator");
+    }
+    if (options->out != NULL) {
+        return cli_usage_error(
+            "--modelled and --out exclude each other: files of results hold measured times");
+    }
+    if (options->against != NULL || options->replays) {
+        return cli_usage_error("--modelled runs one kernel once: leave --against and "
+                               "--replays out");
+    }
+    return bench_modelled_check(&options->model);
+}
+
+static int run_bench(const struct bench_options *options,
+                     const struct problem_list *problems, const char *command_line)
+{
+    jit_gemm_context *context = NULL;
+
+    if (options->modelled) {
+        return bench_modelled_print(&options->model, &options->context, problems);
+    }
+    int code = cli_context_open_gpu("bench", &options->context, &context);
+    if (code == CLI_OK) {
+        code = bench_problems(options, context, problems, command_line);
+    }
+    jit_gemm_context_destroy(&context);
+    return code;
+}
+
 int cmd_bench(int argc, char **argv)
 {
     struct bench_options options = {.seed = 1};
@@ -166,10 +210,15 @@ int cmd_bench(int argc, char **argv)
         {"--seed", "S", "seed of the inputs, default 1", CLI_INT, &options.seed},
         {"--json", NULL, "print one JSON object per problem", CLI_FLAG, &options.json},
         {"--out", "FILE", "append it to a file, beside the table", CLI_TEXT, &options.out},
+        {"--modelled", NULL, "times of the emulator's time model, of no measurement",
+         CLI_FLAG, &options.modelled},
+        {"--chip", "NAME", "modelled: h100, h200 or b200, default the emulated device",
+         CLI_TEXT, &options.model.chip},
+        {"--mhz", "N", "modelled: its clock, default what the chip's power leaves", CLI_INT,
+         &options.model.mhz},
         {0},
     };
     struct problem_list problems = {0};
-    jit_gemm_context *context = NULL;
     char command_line[1024];
     int words = 0, code;
 
@@ -181,18 +230,18 @@ int cmd_bench(int argc, char **argv)
     if (code >= 0) {
         return code;
     }
+    options.model.json = options.json;
     code = check_options(&options, &model);
+    if (code == CLI_OK) {
+        code = check_modelled(&options);
+    }
     if (code == CLI_OK) {
         code = problem_list_read(&model, argv + 1, words, options.shapes,
                                  options.group_sizes, &problems);
     }
     if (code == CLI_OK) {
-        code = cli_context_open_gpu("bench", &options.context, &context);
-    }
-    if (code == CLI_OK) {
-        code = bench_problems(&options, context, &problems, command_line);
+        code = run_bench(&options, &problems, command_line);
     }
     problem_list_free(&problems);
-    jit_gemm_context_destroy(&context);
     return code;
 }

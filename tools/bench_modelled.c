@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench_modelled.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_launch.h"
+
+static const char *const chips[] = {"h100", "h200", "b200"};
+
+int bench_modelled_check(const struct bench_modelled *settings)
+{
+    bool known = settings->chip == NULL;
+
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
+        known = known || strcmp(settings->chip, chips[i]) == 0;
+    }
+    if (!known) {
+        return cli_usage_error("--chip: there is no `%s`; use h100, h200 or b200",
+                               settings->chip);
+    }
+    if (settings->mhz < 0 || settings->mhz > 10000) {
+        return cli_usage_error(
+            "--mhz: from 1 to 10000, or 0 for what the chip's power leaves");
+    }
+    return CLI_OK;
+}
+
+/* What the user set comes last. */
+static void set_up_emulator(const struct bench_modelled *settings, bool verbose)
+{
+    char text[512];
+    const char *own = getenv("JIT_GEMM_EMULATOR");
+
+    snprintf(text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off,show=%s%s%s",
+             settings->chip != NULL ? settings->chip : "on", settings->mhz,
+             verbose ? "advice" : "warnings", own != NULL ? "," : "",
+             own != NULL ? own : "");
+    setenv("JIT_GEMM_EMULATOR", text, 1);
+}
+
+static jit_gemm_status time_launch(const struct run_launch *launch, double *ret_us)
+{
+    jit_gemm_timer *timer = NULL;
+    jit_gemm_status status = jit_gemm_timer_create(launch->context, &timer);
+
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_timer_start(timer, NULL);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_run(launch->gemm, &launch->args, NULL);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_timer_stop(timer, NULL);
+    }
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_timer_elapsed_us(timer, ret_us);
+    }
+    jit_gemm_timer_destroy(&timer);
+    return status;
+}
+
+static void print_result(const struct bench_modelled *settings,
+                         const struct run_launch *launch, const char *problem, double us)
+{
+    const struct run_inputs *inputs = &launch->inputs;
+    const double flops = 2.0 * (double)inputs->m * (double)inputs->n * (double)inputs->k *
+                         (double)(inputs->batch > 0 ? inputs->batch : 1);
+
+    if (settings->json) {
+        printf("{\"modelled\":true,\"device\":\"%s\",\"chip\":\"%s\",\"mhz\":%" PRId64
+               ",\"problem\":\"%s\",\"config\":\"%s\",\"modelled_us\":%.4f,"
+               "\"modelled_tflops\":%.2f}\n",
+               launch->device.name, settings->chip != NULL ? settings->chip : "device",
+               settings->mhz, problem, launch->info.config, us, flops / us * 1e-6);
+    } else {
+        printf("modelled %10.2f us %8.1f TFLOP/s  %s  %s\n", us, flops / us * 1e-6, problem,
+               launch->info.config);
+    }
+    fflush(stdout);
+}
+
+static int model_problem(const struct bench_modelled *settings,
+                         const struct cli_context_options *options,
+                         const struct cli_problem *problem)
+{
+    static const struct run_sizes planned = {0};
+    static const struct run_strides packed = {0};
+    struct run_launch launch = {.alpha = 1, .beta = 1};
+    double us = 0;
+    int code = run_sizes_resolve(&problem->problem, &planned, &launch.inputs);
+
+    if (code == CLI_OK) {
+        code = run_launch_open(options, problem, &launch);
+    }
+    if (code == CLI_OK && !launch.device.is_emulated) {
+        code = cli_usage_error("bench --modelled needs --device emulator");
+    }
+    if (code == CLI_OK) {
+        code = run_launch_fill(problem, &packed, 1, &launch);
+    }
+    if (code == CLI_OK) {
+        const jit_gemm_status status = time_launch(&launch, &us);
+        code = status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, options->verbose);
+    }
+    if (code == CLI_OK) {
+        char *text = cli_problem_text(&problem->problem);
+        print_result(settings, &launch, text, us);
+        free(text);
+    }
+    run_launch_close(&launch);
+    return code;
+}
+
+int bench_modelled_print(const struct bench_modelled *settings,
+                         const struct cli_context_options *context,
+                         const struct problem_list *problems)
+{
+    int code = CLI_OK;
+
+    set_up_emulator(settings, context->verbose);
+    for (size_t i = 0; i < problems->count; i++) {
+        const int own = model_problem(settings, context, problems->items[i]);
+        code = own != CLI_OK ? own : code;
+    }
+    return code;
+}

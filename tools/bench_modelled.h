@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* `bench --modelled`: what the emulator's time model says of problems. Nothing is measured.
+ */
+#ifndef BENCH_MODELLED_H
+#define BENCH_MODELLED_H
+
+#include "cli.h"
+#include "problem_list.h"
+
+struct bench_modelled {
+    const char *chip; /* NULL: the emulated device's own */
+    int64_t mhz;      /* 0: what the chip's power leaves */
+    bool json;
+};
+
+/* CLI_OK, or an exit code after the error. */
+int bench_modelled_check(const struct bench_modelled *settings);
+/* Sets up the emulator and prints a line for each problem; every line says that its time is
+ * modelled. One that fails is told of, the others go on. */
+int bench_modelled_print(const struct bench_modelled *settings,
+                         const struct cli_context_options *context,
+                         const struct problem_list *problems);
+
+#endif
