@@ -60,7 +60,7 @@ void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
     }
 }
 
-static uint64_t fetch_time(struct emu_warp *warp, const struct emu_load *load)
+static struct emu_arrival fetch_time(struct emu_warp *warp, const struct emu_load *load)
 {
     struct emu_request request = emu_time_copy_begin(warp->cta);
     emu_time_read_box(warp->cta, &load->box, &request);
@@ -73,7 +73,8 @@ static uint64_t load_time(struct emu_warp *warp, const struct emu_load *load)
     if (load->source_cta != NULL) {
         return emu_time_send(load->source_cta, load->cta, load->box.data_bytes);
     }
-    const uint64_t fetched = load->fetched != 0 ? load->fetched : fetch_time(warp, load);
+    const struct emu_arrival fetched =
+        load->fetched.last != 0 ? load->fetched : fetch_time(warp, load);
     return emu_time_deliver(load->cta, fetched, load->box.data_bytes);
 }
 
@@ -338,8 +339,10 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
         return false;
     }
     unsigned parity = load->barrier_cta->rank & 1;
-    const uint64_t fetched =
-        emu_is_timed(warp->cta) && load->source_cta == NULL ? fetch_time(warp, load) : 0;
+    struct emu_arrival fetched = {0};
+    if (emu_is_timed(warp->cta) && load->source_cta == NULL) {
+        fetched = fetch_time(warp, load);
+    }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         struct emu_load one = *load;
         unsigned rank = emu_lowest_bit(rest);

@@ -23,7 +23,7 @@ struct emu_load {
     uint32_t source_offset;
     uint32_t ignore_left, ignore_right; /* bytes at the ends that need not be there */
     struct emu_reduce reduce;
-    uint64_t fetched; /* when the bytes left L2, in a timed launch; 0: not asked for yet */
+    struct emu_arrival fetched; /* in a timed launch; 0, 0: not asked for yet */
 };
 
 /* From the issuer's shared memory into global memory, counted in a bulk group. */

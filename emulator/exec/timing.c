@@ -81,22 +81,33 @@ struct emu_levels *emu_time_levels(struct emu_cta *cta)
     return timer_of(cta)->levels;
 }
 
-uint64_t emu_time_fetched(struct emu_cta *cta, const struct emu_request *request)
+static struct emu_arrival arrive(struct emu_cta *cta, struct emu_request *request,
+                                 unsigned latency)
 {
     struct emu_timer *timer = timer_of(cta);
     const double served = emu_levels_serve(timer->levels, request);
-    const unsigned missing = request->missing > 0 ? timer->chip->tma_missing : 0;
-    return (uint64_t)served + timer->chip->tma_latency + missing;
+    const double fetched = emu_serve(&sm_of(cta)->fetch, request->begun,
+                                     (double)request->bytes / timer->chip->fetch_bytes);
+    return (struct emu_arrival){(uint64_t)request->begun + latency,
+                                (uint64_t)(served > fetched ? served : fetched) + latency};
 }
 
-uint64_t emu_time_deliver(struct emu_cta *cta, uint64_t from, uint32_t bytes)
+struct emu_arrival emu_time_fetched(struct emu_cta *cta, struct emu_request *request)
+{
+    const struct emu_chip *chip = timer_of(cta)->chip;
+    const unsigned missing = request->missing > 0 ? chip->tma_missing : 0;
+    return arrive(cta, request, chip->tma_latency + missing);
+}
+
+uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint32_t bytes)
 {
     struct emu_timer *timer = timer_of(cta);
     struct emu_sm_time *sm = sm_of(cta);
     sm->debt += (double)bytes / timer->chip->shared_bytes;
     timer->result->shared_in += bytes;
-    return (uint64_t)emu_serve(&sm->ingest, (double)from,
-                               (double)bytes / timer->chip->ingest_bytes);
+    const uint64_t taken = (uint64_t)emu_serve(&sm->ingest, (double)arrival.first,
+                                               (double)bytes / timer->chip->ingest_bytes);
+    return taken > arrival.last ? taken : arrival.last;
 }
 
 uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes)
@@ -107,11 +118,12 @@ uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes)
     timer->result->shared_out += bytes;
     const double left = emu_serve(&sm->egress, (double)timer->now,
                                   (double)bytes / timer->chip->egress_bytes);
-    return emu_time_deliver(to, (uint64_t)left + timer->chip->cluster_latency, bytes);
+    const uint64_t there = (uint64_t)left + timer->chip->cluster_latency;
+    return emu_time_deliver(to, (struct emu_arrival){there, there}, bytes);
 }
 
-void emu_time_stored(struct emu_cta *cta, const struct emu_request *request,
-                     uint64_t *ret_read, uint64_t *ret_written)
+void emu_time_stored(struct emu_cta *cta, struct emu_request *request, uint64_t *ret_read,
+                     uint64_t *ret_written)
 {
     struct emu_timer *timer = timer_of(cta);
     struct emu_sm_time *sm = sm_of(cta);
@@ -124,13 +136,12 @@ void emu_time_stored(struct emu_cta *cta, const struct emu_request *request,
     *ret_written = (uint64_t)(served > read ? served : read) + timer->chip->store_latency;
 }
 
-uint64_t emu_time_loaded(struct emu_cta *cta, const struct emu_request *request)
+uint64_t emu_time_loaded(struct emu_cta *cta, struct emu_request *request)
 {
-    struct emu_timer *timer = timer_of(cta);
-    const double served = emu_levels_serve(timer->levels, request);
-    const unsigned missing = request->missing > 0 ? timer->chip->dram_latency : 0;
-    return emu_time_deliver(cta, (uint64_t)served + timer->chip->l2_latency + missing,
-                            (uint32_t)request->bytes);
+    const struct emu_chip *chip = timer_of(cta)->chip;
+    const unsigned missing = request->missing > 0 ? chip->dram_latency : 0;
+    const struct emu_arrival arrival = arrive(cta, request, chip->l2_latency + missing);
+    return emu_time_deliver(cta, arrival, (uint32_t)request->bytes);
 }
 
 /* ------------------------------------------------------------------------ tensor cores */

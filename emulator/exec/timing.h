@@ -72,7 +72,7 @@ struct emu_sm_time {
     unsigned ctas, warps;
     uint64_t shared_bytes; /* of the CTAs */
     uint64_t issue[EMU_SM_PARTS], mufu[EMU_SM_PARTS];
-    struct emu_server tma, ingest, egress, pipe, port, tensor_load[EMU_SM_PARTS];
+    struct emu_server tma, fetch, ingest, egress, pipe, port, tensor_load[EMU_SM_PARTS];
     double
         debt; /* clocks of the shared-memory port that are owed to others than products */
     uint64_t *l1; /* by place: number of the line, plus 1 */
@@ -101,17 +101,21 @@ double emu_timer_mhz(const struct emu_timer *timer);
 /* A copy engine takes the next copy of the CTA: begins a request. */
 struct emu_request emu_time_copy_begin(struct emu_cta *cta);
 struct emu_levels *emu_time_levels(struct emu_cta *cta);
-/* When what was asked for has left L2, for the whole request. */
-uint64_t emu_time_fetched(struct emu_cta *cta, const struct emu_request *request);
-/* When so many bytes that left at `from` are in the CTA's shared memory. */
-uint64_t emu_time_deliver(struct emu_cta *cta, uint64_t from, uint32_t bytes);
+/* When the first and the last byte of a request come to a multiprocessor. */
+struct emu_arrival {
+    uint64_t first, last;
+};
+/* Sends what was asked for on its way. */
+struct emu_arrival emu_time_fetched(struct emu_cta *cta, struct emu_request *request);
+/* When so many bytes that come so are in the CTA's shared memory. */
+uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint32_t bytes);
 /* The same from another CTA's shared memory. */
 uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes);
 /* When a store of the request's bytes has read its source, and when it is written. */
-void emu_time_stored(struct emu_cta *cta, const struct emu_request *request,
-                     uint64_t *ret_read, uint64_t *ret_written);
+void emu_time_stored(struct emu_cta *cta, struct emu_request *request, uint64_t *ret_read,
+                     uint64_t *ret_written);
 /* When loads of threads, which this request sums up, are in shared memory. */
-uint64_t emu_time_loaded(struct emu_cta *cta, const struct emu_request *request);
+uint64_t emu_time_loaded(struct emu_cta *cta, struct emu_request *request);
 
 /* When a product has left the tensor core; `pair`: the other CTA, or NULL. See
  * emu_chip_mma_interval. */

@@ -31,17 +31,18 @@
         .mufu_interval = 8,      /* [guide]: 16 results */                               \
         .shuffle_latency = 24,   /* [QRC] [same] */                                      \
         .fence_latency = 24,     /* [QRC]: tens of clocks */                             \
-        .gpu_fence_latency = 500, .shared_latency = 29,   /* [H1]: 29 to 33 */           \
-        .shared_bytes = 128,                              /* [QRC] [H1] */               \
-        .l1_latency = 38,                                 /* [H1] */                     \
-        .l2_latency = 270,                                /* [H1] */                     \
-        .dram_latency = 480,                              /* [H1]: what a miss adds */   \
-        .atomic_latency = 700,                            /* [guess] */                  \
-        .l2_bytes_ns = 10500,                             /* [fit] */                    \
-        .tma_interval = 32,                               /* [fit]; 48 [QRC] */          \
-        .tma_latency = 650,                               /* [H2]: 600 to 700 */         \
-        .tma_missing = 400,                               /* [H2]: 1000 and more */      \
-        .ingest_bytes = 64,                               /* [H1] */                     \
+        .gpu_fence_latency = 500, .shared_latency = 29, /* [H1]: 29 to 33 */             \
+        .shared_bytes = 128,                            /* [QRC] [H1] */                 \
+        .l1_latency = 38,                               /* [H1] */                       \
+        .l2_latency = 270,                              /* [H1] */                       \
+        .dram_latency = 480,                            /* [H1]: what a miss adds */     \
+        .atomic_latency = 700,                          /* [guess] */                    \
+        .l2_bytes_ns = 11500,                           /* [fit] */                      \
+        .tma_interval = 32,                             /* [fit]; 48 [QRC] */            \
+        .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */                  \
+        .tma_missing = 150, /* [fit]; 300 to 400 [H2] */                                 \
+        .fetch_bytes = 64,  /* [H1] */                                                   \
+        .ingest_bytes = 96, /* [plan]: with multicast */                                 \
         .egress_bytes = 64, .store_latency = 700,         /* [QRC] [same] */             \
         .cluster_latency = 190,                           /* [H1]: 180 to 220 */         \
         .arrive_latency = 8, .wake_latency = 20,          /* [QRC] [same] */             \
@@ -49,7 +50,7 @@
         .cluster_barrier_latency = 190,                   /* [H1] */                     \
         .cancel_latency = 0, .mma_bytes = 4096,           /* [H2]: 1024 bf16 products */ \
         .wgmma_latency = 40,                              /* [fit] */                    \
-        .mma_floor = 16, .launch_us = 1.0, .skew_us = 0.5 /* [fit] */
+        .mma_floor = 16, .launch_us = 0.3, .skew_us = 0.2 /* [fit] */
 
 static const struct emu_chip chips[] = {
     {.name = "h100",
@@ -100,7 +101,7 @@ static const struct emu_chip chips[] = {
      .tensor_load_bytes = 57,        /* [QRC], which doubts it */
      .tensor_load_latency = 40,      /* [guess] */
      .launch_us = 1.0,               /* [same] */
-     .skew_us = 0.5 /* [same] */},
+     .skew_us = 0.3 /* [same] */},
 };
 
 const struct emu_chip *emu_chip_find(const char *name)

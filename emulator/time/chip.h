@@ -25,8 +25,10 @@ struct emu_chip {
     uint64_t l2_capacity;
     unsigned tma_interval; /* of copies of one multiprocessor */
     unsigned tma_latency,
-        tma_missing; /* to the mbarrier: L2 has it all; what a miss adds */
-    unsigned ingest_bytes, egress_bytes;
+        tma_missing;      /* to the mbarrier: L2 has it all; what a miss adds */
+    unsigned fetch_bytes; /* that a multiprocessor asks L2 for */
+    unsigned ingest_bytes,
+        egress_bytes; /* that come to one, from others' requests as well */
     unsigned store_latency, cluster_latency; /* of a store, of another CTA's memory */
 
     /* Waiting. */

@@ -70,6 +70,9 @@ void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
         }
         const double filled = (double)line->filled * 64;
         request->filled = filled > request->filled ? filled : request->filled;
+        if (request->begun == 0) {
+            request->begun = filled > request->at ? filled : request->at;
+        }
     }
     request->bytes += bytes;
 }
@@ -90,10 +93,13 @@ void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
     request->bytes += bytes;
 }
 
-double emu_levels_serve(struct emu_levels *levels, const struct emu_request *request)
+double emu_levels_serve(struct emu_levels *levels, struct emu_request *request)
 {
     levels->l2_bytes += request->bytes;
-    const double served =
-        emu_serve(&levels->l2, request->at, (double)request->bytes / levels->l2_rate);
+    const double clocks = (double)request->bytes / levels->l2_rate;
+    const double served = emu_serve(&levels->l2, request->at, clocks);
+    if (request->begun < served - clocks) {
+        request->begun = served - clocks;
+    }
     return served > request->filled ? served : request->filled;
 }

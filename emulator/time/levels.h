@@ -37,6 +37,7 @@ struct emu_levels {
 /* One request of several lines, that begins at a time. */
 struct emu_request {
     double at;
+    double begun;  /* when the first line left L2; 0: none has */
     double filled; /* when the last line that is under way will have come to L2 */
     uint64_t bytes, missing;
 };
@@ -52,6 +53,6 @@ void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes);
 /* When L2 has handed out all of it. */
-double emu_levels_serve(struct emu_levels *levels, const struct emu_request *request);
+double emu_levels_serve(struct emu_levels *levels, struct emu_request *request);
 
 #endif
