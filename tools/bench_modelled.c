@@ -27,8 +27,7 @@ int bench_modelled_check(const struct bench_modelled *settings)
     return CLI_OK;
 }
 
-/* What the user set comes last. */
-static void set_up_emulator(const struct bench_modelled *settings, bool verbose)
+void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose)
 {
     char text[512];
     const char *own = getenv("JIT_GEMM_EMULATOR");
@@ -119,7 +118,7 @@ int bench_modelled_print(const struct bench_modelled *settings,
 {
     int code = CLI_OK;
 
-    set_up_emulator(settings, context->verbose);
+    bench_modelled_set_up(settings, context->verbose);
     for (size_t i = 0; i < problems->count; i++) {
         const int own = model_problem(settings, context, problems->items[i]);
         code = own != CLI_OK ? own : code;

@@ -15,6 +15,9 @@ struct bench_modelled {
 
 /* CLI_OK, or an exit code after the error. */
 int bench_modelled_check(const struct bench_modelled *settings);
+/* Has the emulator, which is opened later, time its launches. What the user's environment
+ * says of it holds beside. */
+void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose);
 /* Sets up the emulator and prints a line for each problem; every line says that its time is
  * modelled. One that fails is told of, the others go on. */
 int bench_modelled_print(const struct bench_modelled *settings,

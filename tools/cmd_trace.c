@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_modelled.h"
 #include "jit_gemm/debug.h"
 #include "run_launch.h"
 #include "timeline.h"
@@ -17,7 +18,8 @@ static const struct cli_help trace_help = {
     "Runs a problem once, compiled with trace=1, and draws when each role of each CTA\n"
     "worked on which tile: load (copies sent), mma (products issued), epilogue (D handed\n"
     "over), epilogue load, scheduler. SVG is a picture; JSON is read by viewers of Chrome\n"
-    "traces. On the emulator, time counts the steps of a cluster and shows only their order.\n",
+    "traces. On the emulator, time counts the steps of a cluster and shows only their order;\n"
+    "with --modelled it is that of the emulator's time model (docs/time-model.md).\n",
     "  jit-gemm trace 4096x4096x4096 bf16 -o timeline.svg\n"
     "  jit-gemm trace 512x512x512 bf16 --device emulator --arch sm_100a -o timeline.json\n",
 };
@@ -26,7 +28,7 @@ struct trace_options {
     struct cli_context_options context;
     int64_t ctas, events;
     const char *path;
-    bool is_svg;
+    bool is_svg, modelled;
 };
 
 struct trace_state {
@@ -104,6 +106,7 @@ static int write_timeline(const struct trace_state *state, const char *problem,
                                       .config = state->launch.info.config,
                                       .device = state->launch.device.name,
                                       .is_emulated = state->launch.device.is_emulated,
+                                      .is_modelled = options->modelled,
                                       .events = state->events,
                                       .ctas = state->ctas,
                                       .events_a_track = (uint32_t)options->events};
@@ -124,7 +127,9 @@ static int write_timeline(const struct trace_state *state, const char *problem,
     }
     cli_note("wrote %s: %zu tiles of the roles of %" PRIu32 " CTAs, of %" PRIu32 "%s",
              options->path, count, state->ctas, state->launch.info.grid_ctas,
-             state->launch.device.is_emulated ? "; emulated: steps, no times" : "");
+             options->modelled                  ? "; modelled times, of no measurement"
+             : state->launch.device.is_emulated ? "; emulated: steps, no times"
+                                                : "");
     return CLI_OK;
 }
 
@@ -166,6 +171,18 @@ static int trace_problem(const struct trace_options *options,
     return code;
 }
 
+static int set_up_model(const struct trace_options *options)
+{
+    static const struct bench_modelled own_chip = {0};
+    const char *device = options->context.device;
+
+    if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
+        return cli_usage_error("--modelled asks the emulator: add --device emulator");
+    }
+    bench_modelled_set_up(&own_chip, false);
+    return CLI_OK;
+}
+
 int cmd_trace(int argc, char **argv)
 {
     struct trace_options options = {.ctas = DEFAULT_CTAS, .events = DEFAULT_EVENTS};
@@ -176,6 +193,8 @@ int cmd_trace(int argc, char **argv)
          &options.ctas},
         {"--events", "N", "tiles of each role that are recorded (64)", CLI_INT,
          &options.events},
+        {"--modelled", NULL, "with --device emulator: the axis is the time model's",
+         CLI_FLAG, &options.modelled},
         {0},
     };
     int words = 0, code;
@@ -191,6 +210,9 @@ int cmd_trace(int argc, char **argv)
     }
     if (code == CLI_OK) {
         code = add_trace(&problem);
+    }
+    if (code == CLI_OK && options.modelled) {
+        code = set_up_model(&options);
     }
     if (code == CLI_OK) {
         code = trace_problem(&options, &problem);

@@ -107,10 +107,11 @@ void timeline_write_json(const struct timeline *timeline, FILE *file)
     cli_json_field(file, "problem", timeline->problem, true);
     cli_json_field(file, "config", timeline->config, true);
     cli_json_field(file, "device", timeline->device, true);
-    fprintf(file,
-            "\"emulated\": %s}, \"traceEvents\": [\n{\"name\": \"process_sort_index\", "
-            "\"ph\": \"M\", \"pid\": 0, \"args\": {\"sort_index\": 0}}",
-            timeline->is_emulated ? "true" : "false");
+    fprintf(
+        file,
+        "\"emulated\": %s, \"modelled\": %s}, \"traceEvents\": [\n{\"name\": \"process_sort_index\", "
+        "\"ph\": \"M\", \"pid\": 0, \"args\": {\"sort_index\": 0}}",
+        timeline->is_emulated ? "true" : "false", timeline->is_modelled ? "true" : "false");
     for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
         fprintf(file,
                 ",\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %" PRIu32
@@ -154,7 +155,7 @@ static double choose_step(double whole)
 
 static const char *unit_of(const struct timeline *timeline)
 {
-    return timeline->is_emulated ? "steps" : "ns";
+    return timeline->is_modelled ? "modelled ns" : timeline->is_emulated ? "steps" : "ns";
 }
 
 static bool has_role(const struct timeline *timeline, uint32_t role)
@@ -204,10 +205,11 @@ static void write_axis(const struct timeline *timeline, const struct span *span,
                 "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#dddddd\"/>\n"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 x, TOP - 4, x, bottom, x, bottom + 16);
-        if (timeline->is_emulated) {
+        if (timeline->is_emulated && !timeline->is_modelled) {
             fprintf(file, "%.0f %s</text>\n", step * i, unit_of(timeline));
         } else {
-            fprintf(file, "%g us</text>\n", step * i * 1e-3);
+            fprintf(file, "%g us%s</text>\n", step * i * 1e-3,
+                    timeline->is_modelled ? " modelled" : "");
         }
     }
 }
@@ -286,9 +288,12 @@ void timeline_write_svg(const struct timeline *timeline, FILE *file)
     fprintf(file, "</text>\n<text x=\"10\" y=\"50\">");
     svg_write_text(file, timeline->device);
     fprintf(file, "%s</text>\n",
-            timeline->is_emulated ? ": emulated. The axis counts steps of a cluster, which "
-                                    "say the order, no time."
-                                  : ". The axis is time since the first bar.");
+            timeline->is_modelled ? ": emulated. The axis is modelled time since the first "
+                                    "bar; nothing was measured."
+            : timeline->is_emulated
+                ? ": emulated. The axis counts steps of a cluster, which "
+                  "say the order, no time."
+                : ". The axis is time since the first bar.");
     write_legend(timeline, file);
     write_axis(timeline, &span, bottom, file);
     (void)write_rows(timeline, &span, file);

@@ -10,7 +10,8 @@
 
 struct timeline {
     const char *problem, *config, *device;
-    bool is_emulated;                   /* times are no times */
+    bool is_emulated;                   /* times are no times, unless */
+    bool is_modelled;                   /* they are of the time model */
     const jit_gemm_trace_event *events; /* as jit_gemm_trace_attach lays them out */
     uint32_t ctas, events_a_track;
 };

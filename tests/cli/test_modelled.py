@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`jit-gemm bench --modelled` and `trace --modelled`. Prints TAP.
+
+Usage: test_modelled.py JIT_GEMM SOURCE_ROOT EMULATOR
+
+No time is compared with a number here: what must be slower is slower, twice the work takes about
+twice the time, and the same takes the same time again, to the last digit.
+"""
+import json
+import pathlib
+import sys
+
+from cli_harness import (Folder, emulator_by_name, expect, expect_exit, named_tests, need_compiler,
+                         run_tests, tool)
+
+EMULATOR = pathlib.Path(sys.argv[3]).resolve()
+
+
+def bench(folder, *words, settings="sms=8", arch="sm_90a"):
+    return tool("bench", *words, "--device", "emulator", "--arch", arch, "--modelled",
+                cache=folder.cache, variables=emulator_by_name(EMULATOR, settings))
+
+
+def times(folder, *problems, **more):
+    words = [f"{problem}" for problem in problems]
+    done = bench(folder, *words, "--json", **more)
+    expect_exit(done, 0)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    expect(len(lines) == len(problems) and all(line["modelled"] is True for line in lines),
+           "a line each, and each says that it is modelled", done)
+    return [line["modelled_us"] for line in lines]
+
+
+def test_the_same_takes_the_same_time_again():
+    need_compiler()
+    with Folder() as folder:
+        for arch in ("sm_90a", "sm_100a"):
+            first = times(folder, "512x512x512 bf16", arch=arch)
+            other = times(folder, "512x512x512 bf16", arch=arch,
+                          settings="sms=8,seed=5,async=latest,schedule=deep")
+            expect(first == other, f"{arch}: {first} and {other}")
+
+
+def test_more_work_takes_more_time():
+    need_compiler()
+    config = "config=tile=128x128 cluster=1x1 stages=4"
+    with Folder() as folder:
+        once, twice = times(folder, f"512x512x2048 bf16 {config}", f"512x512x4096 bf16 {config}")
+        expect(1.7 * once < twice < 2.1 * once, f"twice K: {once} and {twice}")
+        few, many = times(folder, f"256x512x2048 bf16 {config}", f"1024x512x2048 bf16 {config}")
+        expect(3 * few < many < 5 * few, f"one tile a multiprocessor, and four: {few} and {many}")
+
+
+def test_what_loses_on_a_gpu_loses_here():
+    need_compiler()
+    with Folder() as folder:
+        good, short = times(folder, "512x1024x2048 bf16 config=tile=128x128 cluster=1x1 stages=6",
+                            "512x1024x2048 bf16 config=tile=128x128 cluster=1x1 stages=2")
+        expect(short > 1.2 * good, f"two stages do not hide the latency: {good} and {short}")
+        large, small = times(folder, "1024x1024x1024 bf16 config=tile=128x256 cluster=1x1",
+                             "1024x1024x1024 bf16 config=tile=64x64 cluster=1x1")
+        expect(small > 1.2 * large, f"small tiles ask for more bytes: {large} and {small}")
+        plain, fused = times(folder, "1024x1024x64 bf16", "1024x1024x64 bf16 epilogue=bias_gelu")
+        expect(fused > plain, f"an epilogue costs something: {plain} and {fused}")
+
+
+def test_blackwell_pairs_and_stages():
+    need_compiler()
+    with Folder() as folder:
+        good, short = times(folder, "1024x1024x2048 bf16 config=mma=256x256 cluster=2x1",
+                            "1024x1024x2048 bf16 config=mma=256x256 cluster=2x1 stages=2",
+                            arch="sm_100a")
+        expect(short > 1.1 * good, f"{good} and {short}")
+
+
+def test_a_clock_and_a_chip_can_be_named():
+    need_compiler()
+    with Folder() as folder:
+        slow = bench(folder, "256x256x256 bf16", "--mhz", "1000", "--chip", "h100", "--json")
+        fast = bench(folder, "256x256x256 bf16", "--mhz", "2000", "--chip", "h100", "--json")
+        expect(json.loads(slow.stdout)["modelled_us"] > json.loads(fast.stdout)["modelled_us"],
+               "a faster clock", slow)
+        table = bench(folder, "256x256x256 bf16")
+        expect(table.stdout and all(line.startswith("modelled ")
+                                    for line in table.stdout.splitlines()), "lines", table)
+
+
+def test_modelled_times_stay_out_of_results():
+    rows = ((["--out", "x.jsonl"], "measured"), (["--against", "cublaslt"], "--against"),
+            (["--chip", "b300"], "h100"), (["--mhz", "-1"], "--mhz"))
+    with Folder() as folder:
+        for words, reason in rows:
+            done = bench(folder, "256x256x256 bf16", *words)
+            expect(done.returncode == 2 and reason in done.stderr, str(words), done)
+        done = tool("bench", "256x256x256 bf16", "--modelled", cache=folder.cache)
+        expect(done.returncode == 2 and "--device emulator" in done.stderr, "no emulator", done)
+        done = tool("bench", "256x256x256 bf16", "--chip", "h100", cache=folder.cache)
+        expect(done.returncode == 2 and "--modelled" in done.stderr, "not modelled", done)
+
+
+def test_a_trace_has_modelled_times():
+    need_compiler()
+    with Folder() as folder:
+        path = folder.path / "timeline.json"
+        done = tool("trace", "512x512x512", "bf16", "--device", "emulator", "--arch", "sm_90a", "-o",
+                    path, "--modelled", variables=emulator_by_name(EMULATOR, "sms=8"))
+        expect_exit(done, 0)
+        expect("modelled times" in done.stderr, "it does not say what the times are", done)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        expect(document["otherData"]["modelled"] is True, "not said in the file")
+        events = [event for event in document["traceEvents"] if event["ph"] == "X"]
+        loads = [event for event in events if event["cat"] == "load"]
+        expect(loads and all(event["dur"] >= 0 for event in events), "bars")
+        done = tool("trace", "512x512x512", "bf16", "-o", path, "--modelled", cache=folder.cache)
+        expect(done.returncode == 2 and "--device emulator" in done.stderr, "no emulator", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))
