@@ -56,7 +56,9 @@ void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
 {
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
-        emu_levels_read(emu_time_levels(cta), request, at.address, at.to - at.from);
+        if (at.to > at.from) {
+            emu_levels_read(emu_time_levels(cta), request, at.address, at.to - at.from);
+        }
     }
 }
 
@@ -84,6 +86,9 @@ static void time_store(struct emu_async *async, const struct emu_store *store)
     struct emu_request request = emu_time_copy_begin(cta);
     for (uint32_t row = 0; row < store->box.rows; row++) {
         const struct emu_box_row at = emu_box_row(&store->box, row);
+        if (at.to <= at.from) {
+            continue;
+        }
         if (store->reduce.op != EMU_REDUCE_NONE) {
             emu_levels_read(emu_time_levels(cta), &request, at.address, at.to - at.from);
         }

@@ -86,7 +86,8 @@ static const struct emu_chip chips[] = {
      .tma_interval = 48,             /* [QRC] */
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
      .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
-     .ingest_bytes = 80,             /* [SEMI]: 79 to 81 */
+     .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
+     .ingest_bytes = 128,            /* [guess]: the port of shared memory */
      .egress_bytes = 60,             /* [QRC] */
      .store_latency = 700,           /* [QRC] */
      .cluster_latency = 200,         /* [H1] [same] */
@@ -100,8 +101,8 @@ static const struct emu_chip chips[] = {
      .mma_floor = 44,                /* [QRC] */
      .tensor_load_bytes = 57,        /* [QRC], which doubts it */
      .tensor_load_latency = 40,      /* [guess] */
-     .launch_us = 1.0,               /* [same] */
-     .skew_us = 0.3 /* [same] */},
+     .launch_us = 0.3,               /* [same] */
+     .skew_us = 0.2 /* [same] */},
 };
 
 const struct emu_chip *emu_chip_find(const char *name)

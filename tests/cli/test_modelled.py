@@ -74,6 +74,17 @@ def test_blackwell_pairs_and_stages():
         expect(short > 1.1 * good, f"{good} and {short}")
 
 
+def test_tiles_that_hang_over_are_timed():
+    """Rows and columns outside of a matrix bring nothing."""
+    need_compiler()
+    rows = (("sm_90a", "tile=128x128 cluster=2x1"), ("sm_100a", "mma=256x192 cluster=4x1"))
+    with Folder() as folder:
+        for arch, config in rows:
+            whole, less = times(folder, f"1024x768x512 bf16 config={config}",
+                                f"1000x712x512 bf16 config={config}", arch=arch)
+            expect(0.8 * whole < less < 1.02 * whole, f"{arch}: {whole} and {less}")
+
+
 def test_a_clock_and_a_chip_can_be_named():
     need_compiler()
     with Folder() as folder:
