@@ -242,14 +242,19 @@ static unsigned count_passes(const uint64_t *addresses, uint32_t lanes, unsigned
     return most;
 }
 
+/* `remote`: bytes of another CTA's memory. */
 static uint64_t access_shared(struct emu_timer *timer, struct emu_warp *warp,
-                              unsigned passes, bool remote)
+                              unsigned passes, unsigned remote)
 {
     struct emu_sm_time *sm = sm_of(warp->cta);
     const double done = emu_serve(&sm->port, (double)timer->now, passes);
     sm->debt += passes;
-    return (uint64_t)done +
-           (remote ? timer->chip->cluster_latency : timer->chip->shared_latency);
+    if (remote > 0) {
+        const double sent = emu_serve(&sm->remote, (double)timer->now,
+                                      (double)remote / timer->chip->cluster_bytes);
+        return (uint64_t)(sent > done ? sent : done) + timer->chip->cluster_latency;
+    }
+    return (uint64_t)done + timer->chip->shared_latency;
 }
 
 /* Sectors of 32 bytes, each once. */
@@ -322,7 +327,7 @@ uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
     enum emu_space space = EMU_SPACE_GENERIC;
     bool remote = false;
     if (info->kind == EMU_TIME_MATRIX) {
-        return access_shared(timer, warp, info->issue, false);
+        return access_shared(timer, warp, info->issue, 0);
     }
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         const unsigned lane = emu_lowest_bit(rest);
@@ -333,7 +338,8 @@ uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
     switch (space) {
     case EMU_SPACE_SHARED:
     case EMU_SPACE_SHARED_CLUSTER:
-        return access_shared(timer, warp, count_passes(addresses, lanes, bytes), remote);
+        return access_shared(timer, warp, count_passes(addresses, lanes, bytes),
+                             remote ? emu_count_bits(lanes) * bytes : 0);
     case EMU_SPACE_GLOBAL:
         return access_global(timer, warp, addresses, lanes, bytes, insn, info->kind);
     default:

@@ -72,7 +72,8 @@ struct emu_sm_time {
     unsigned ctas, warps;
     uint64_t shared_bytes; /* of the CTAs */
     uint64_t issue[EMU_SM_PARTS], mufu[EMU_SM_PARTS];
-    struct emu_server tma, fetch, ingest, egress, pipe, port, tensor_load[EMU_SM_PARTS];
+    struct emu_server remote, tma, fetch, ingest, egress, pipe, port,
+        tensor_load[EMU_SM_PARTS];
     double
         debt; /* clocks of the shared-memory port that are owed to others than products */
     uint64_t *l1; /* by place: number of the line, plus 1 */

@@ -85,6 +85,9 @@ static void cost_barrier(const struct ptx_insn *insn, const struct emu_chip *chi
     if (is_word(insn, 1, "warp")) {
         info->wake = 0;
     }
+    if (cluster && is_word(insn, 2, "arrive") && !has_word(insn, "relaxed")) {
+        info->hold = (uint16_t)chip->gpu_fence_latency; /* a fence stands before it */
+    }
 }
 
 static void cost_fence(const struct ptx_insn *insn, const struct emu_chip *chip,

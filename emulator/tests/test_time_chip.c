@@ -30,7 +30,8 @@ Test(time_chip, no_constant_was_forgotten)
             chip->fetch_bytes,    chip->ingest_bytes,    chip->egress_bytes,
             chip->store_latency,  chip->cluster_latency, chip->arrive_latency,
             chip->wake_latency,   chip->barrier_latency, chip->cluster_barrier_latency,
-            chip->mma_bytes,      chip->launch_us,       chip->skew_us};
+            chip->mma_bytes,      chip->launch_us,       chip->skew_us,
+            chip->cluster_bytes};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }

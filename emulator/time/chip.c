@@ -44,6 +44,7 @@
         .fetch_bytes = 64,  /* [H1] */                                                   \
         .ingest_bytes = 96, /* [plan]: with multicast */                                 \
         .egress_bytes = 64, .store_latency = 700,         /* [QRC] [same] */             \
+        .cluster_bytes = 25,                              /* [plan] */                   \
         .cluster_latency = 190,                           /* [H1]: 180 to 220 */         \
         .arrive_latency = 8, .wake_latency = 20,          /* [QRC] [same] */             \
         .barrier_latency = 24,                            /* [QRC]: 12 + 2 a warp */     \
@@ -90,6 +91,7 @@ static const struct emu_chip chips[] = {
      .ingest_bytes = 128,            /* [guess]: the port of shared memory */
      .egress_bytes = 60,             /* [QRC] */
      .store_latency = 700,           /* [QRC] */
+     .cluster_bytes = 25,            /* [plan] [same] */
      .cluster_latency = 200,         /* [H1] [same] */
      .arrive_latency = 8,            /* [QRC] */
      .wake_latency = 27,             /* [QRC]: half of the 54 of a round trip */

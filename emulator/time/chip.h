@@ -28,7 +28,8 @@ struct emu_chip {
         tma_missing;      /* to the mbarrier: L2 has it all; what a miss adds */
     unsigned fetch_bytes; /* that a multiprocessor asks L2 for */
     unsigned ingest_bytes,
-        egress_bytes; /* that come to one, from others' requests as well */
+        egress_bytes;       /* that come to one, from others' requests as well */
+    unsigned cluster_bytes; /* that threads read of another CTA's shared memory */
     unsigned store_latency, cluster_latency; /* of a store, of another CTA's memory */
 
     /* Waiting. */
