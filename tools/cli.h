@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "jit_gemm/jit_gemm.h"
 #include "jit_gemm/named_epilogues.h"
 
@@ -225,6 +226,9 @@ int cli_run_manifest(const struct cli_manifest_job *job,
 /* One of the library's own epilogues; false if it has none of this name. */
 bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
                              jit_gemm_named_epilogue *ret_named);
+
+/* A hint for a name that the library has not, with the nearest that it has. */
+struct jg_near_hint cli_near_epilogue(const char *name, const char *hint);
 
 /* A problem and its epilogue, as the words and options give them. */
 struct cli_problem {

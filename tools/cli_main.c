@@ -51,8 +51,14 @@ int cli_dispatch(const char *program, const struct cli_command *table, size_t co
             return table[i].run(argc, argv);
         }
     }
-    return cli_usage_error("there is no command `%s %s`; `%s --help` lists them", program,
-                           argv[0], program);
+    struct jg_nearest nearest = jg_nearest_begin(argv[0], strlen(argv[0]));
+    for (size_t i = 0; i < count; i++) {
+        jg_nearest_try(&nearest, table[i].name, strlen(table[i].name));
+    }
+    char list[64];
+    snprintf(list, sizeof(list), "`%s --help` lists them", program);
+    return cli_usage_error("there is no command `%s %s`; %s", program, argv[0],
+                           jg_near_hint(&nearest, list).text);
 }
 
 int main(int argc, char **argv)

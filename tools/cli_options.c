@@ -55,6 +55,22 @@ static const struct cli_option *find_option(const struct cli_option *const *grou
     return NULL;
 }
 
+static int refuse_option(const struct cli_option *const *groups, const char *command,
+                         const char *word, size_t length)
+{
+    struct jg_nearest nearest = jg_nearest_begin(word, length);
+
+    for (size_t g = 0; groups[g]; g++) {
+        for (const struct cli_option *option = groups[g]; option->name; option++) {
+            jg_nearest_try(&nearest, option->name, strlen(option->name));
+        }
+    }
+    char list[64];
+    snprintf(list, sizeof(list), "`jit-gemm %s --help` lists them", command);
+    return cli_usage_error("%s: there is no option `%.*s`; %s", command, (int)length, word,
+                           jg_near_hint(&nearest, list).text);
+}
+
 static bool read_bytes(const char *text, uint64_t *ret_bytes)
 {
     static const char units[] = "KMGT";
@@ -164,9 +180,7 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
         size_t length = strcspn(word, "=");
         const struct cli_option *option = find_option(groups, word, length);
         if (option == NULL) {
-            return cli_usage_error("%s: there is no option `%.*s`; `jit-gemm %s --help` "
-                                   "lists them",
-                                   argv[0], (int)length, word, argv[0]);
+            return refuse_option(groups, argv[0], word, length);
         }
         if (word[length] == '=') {
             if (option->kind == CLI_FLAG) {

@@ -182,10 +182,11 @@ static int read_named_epilogue(struct cli_problem *problem)
     jit_gemm_named_epilogue named;
 
     if (!cli_find_named_epilogue(name, element_d_type(&problem->problem), &named)) {
-        return cli_usage_error("epilogue=%s: give its text with --epilogue or "
-                               "--epilogue-file, or take one that `jit-gemm epilogue list` "
-                               "names",
-                               name);
+        return cli_usage_error(
+            "epilogue=%s: %s", name,
+            cli_near_epilogue(name, "give its text with --epilogue or --epilogue-file, or "
+                                    "take one that `jit-gemm epilogue list` names")
+                .text);
     }
     if (problem->operand_texts.count) {
         return cli_usage_error("--operand: those of epilogue=%s are known; `jit-gemm "

@@ -52,6 +52,20 @@ bool cli_find_named_epilogue(const char *name, jit_gemm_dtype d,
     return false;
 }
 
+struct jg_near_hint cli_near_epilogue(const char *name, const char *hint)
+{
+    struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
+
+    for (uint32_t i = 0; i < jit_gemm_epilogue_named_count(); i++) {
+        jit_gemm_named_epilogue named = {.struct_size = sizeof(named)};
+
+        if (jit_gemm_epilogue_named(i, JIT_GEMM_DTYPE_BF16, &named) == JIT_GEMM_OK) {
+            jg_nearest_try(&nearest, named.name, strlen(named.name));
+        }
+    }
+    return jg_near_hint(&nearest, hint);
+}
+
 static void print_json(const jit_gemm_named_epilogue *named)
 {
     printf("{");
@@ -148,7 +162,8 @@ int epilogue_show(int argc, char **argv)
     }
     if (!cli_find_named_epilogue(argv[1], d, &named)) {
         return cli_usage_error(
-            "the library has no epilogue `%s`; `jit-gemm epilogue list` has them", argv[1]);
+            "the library has no epilogue `%s`; %s", argv[1],
+            cli_near_epilogue(argv[1], "`jit-gemm epilogue list` has them").text);
     }
     if (json) {
         print_json(&named);

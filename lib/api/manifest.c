@@ -496,17 +496,11 @@ static jit_gemm_status check_epilogue(const struct jg_manifest *manifest, const 
     if (is_known) {
         return JIT_GEMM_OK;
     }
-    char meant[JIT_GEMM_NAME_SIZE + 32] = "";
-    if (nearest.best != NULL) {
-        snprintf(meant, sizeof(meant), "did you mean %.*s? ", (int)nearest.best_size,
-                 nearest.best);
-    }
-    char hint[sizeof(meant) + 96];
-    snprintf(hint, sizeof(hint),
-             "%swrite its block before the problem, or take one that `jit-gemm epilogue "
-             "list` names",
-             meant);
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue", hint,
+    jg_named_epilogue_nearest(&nearest);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                   jg_near_hint(&nearest, "write its block before the problem, or take one "
+                                          "that `jit-gemm epilogue list` names")
+                       .text,
                    "no epilogue '%s' stands before it", name);
 }
 
@@ -622,9 +616,9 @@ static jit_gemm_status read_arch(const struct jg_lines *reader, const char *name
     const struct jg_arch *arch = NULL;
     for (int i = 0; (arch = jg_arch_at(i)) != NULL; i++) {
         jg_key_list_add(&list, arch->name);
-        jg_nearest_try(&nearest, arch->name, strlen(arch->name));
         found = jg_word_is(name, size, arch->name) ? arch : found;
     }
+    jg_arch_nearest(&nearest);
     if (found == NULL) {
         char text[96];
         snprintf(text, sizeof(text), "this version has no kernels for %s",

@@ -17,6 +17,7 @@
 #include "base/math.h"
 #include "base/struct.h"
 #include "compile/makers.h"
+#include "plan/text.h"
 
 /* Host memory that one compile may need. */
 #define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)

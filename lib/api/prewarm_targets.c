@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/nearest.h"
 #include "base/struct.h"
 #include "jit_gemm/prewarm_device.h"
 #include "plan/planned_device.h"
@@ -37,11 +38,15 @@ static struct jg_planned plan_for(const jit_gemm_context *context,
 
 static jit_gemm_status find_arch(const char *name, const struct jg_arch **ret_arch)
 {
-    const struct jg_arch *arch = jg_arch_find(name != NULL ? name : "");
+    const char *given = name != NULL ? name : "";
+    const struct jg_arch *arch = jg_arch_find(given);
     if (arch == NULL) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
-                       "see jit_gemm_context_arch for a name that works",
-                       "this version has no kernels for '%s'", name != NULL ? name : "");
+        struct jg_nearest nearest = jg_nearest_begin(given, strlen(given));
+        jg_arch_nearest(&nearest);
+        return jg_fail(
+            JIT_GEMM_ERR_UNSUPPORTED, "options.archs",
+            jg_near_hint(&nearest, "see jit_gemm_context_arch for a name that works").text,
+            "this version has no kernels for %s", jg_quote(given, strlen(given)).text);
     }
     *ret_arch = arch;
     return JIT_GEMM_OK;

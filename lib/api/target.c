@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "plan/planned_device.h"
+#include "plan/text.h"
 
 /* ---------------------------------------------------------------------- architecture */
 
@@ -33,8 +34,11 @@ static jit_gemm_status find_named_arch(const char *name, const char *where,
         jg_target_list(supported, sizeof(supported));
         char hint[300];
         snprintf(hint, sizeof(hint), "supported architectures: %s", supported);
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, hint,
-                       "this version has no kernels for '%s'", name);
+        struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
+        jg_arch_nearest(&nearest);
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where, jg_near_hint(&nearest, hint).text,
+                       "this version has no kernels for %s",
+                       jg_quote(name, strlen(name)).text);
     }
     *ret_arch = arch;
     return JIT_GEMM_OK;

@@ -136,6 +136,46 @@ const struct jg_arch *jg_arch_find(const char *name)
     return NULL;
 }
 
+/* `sm_120a`, for instance: a chip that has no kernels, and no wrong spelling of another. */
+static bool is_arch_of_other_chip(const char *word, size_t size)
+{
+    static const char prefix[] = "sm_";
+    const size_t begin = sizeof(prefix) - 1;
+    size_t at = begin;
+    if (size < begin || memcmp(word, prefix, begin) != 0) {
+        return false;
+    }
+    while (at < size && isdigit((unsigned char)word[at])) {
+        at++;
+    }
+    return at > begin && (at == size || (at + 1 == size && strchr("af", word[at]) != NULL));
+}
+
+void jg_arch_nearest(struct jg_nearest *nearest)
+{
+    static const char *const other_names[][2] = {
+        {"hopper", "sm_90a"},     {"h100", "sm_90a"},        {"h200", "sm_90a"},
+        {"h800", "sm_90a"},       {"h20", "sm_90a"},         {"gh200", "sm_90a"},
+        {"sm90", "sm_90a"},       {"90", "sm_90a"},          {"9.0", "sm_90a"},
+        {"compute90", "sm_90a"},  {"compute90a", "sm_90a"},  {"90a", "sm_90a"},
+        {"blackwell", "sm_100a"}, {"b200", "sm_100a"},       {"b100", "sm_100a"},
+        {"gb200", "sm_100a"},     {"sm100", "sm_100a"},      {"100", "sm_100a"},
+        {"10.0", "sm_100a"},      {"compute100", "sm_100a"}, {"compute100a", "sm_100a"},
+        {"100a", "sm_100a"},      {"b300", "sm_103a"},       {"gb300", "sm_103a"},
+        {"sm103", "sm_103a"},     {"103", "sm_103a"},        {"10.3", "sm_103a"},
+        {"103a", "sm_103a"}};
+    const bool is_other = is_arch_of_other_chip(nearest->word, nearest->size);
+    for (int i = 0; i < ARCH_COUNT; i++) {
+        if (!is_other) {
+            jg_nearest_try(nearest, archs[i].name, strlen(archs[i].name));
+        }
+        jg_nearest_other(nearest, archs[i].name, archs[i].name); /* SM-90A */
+    }
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        jg_nearest_other(nearest, other_names[i][0], other_names[i][1]);
+    }
+}
+
 bool jg_arch_runs_on(const struct jg_arch *arch, const struct jg_device_facts *facts)
 {
     for (int i = 0; i < JG_MAX_COMPUTE_CAPABILITIES && arch->runs_on[i].major > 0; i++) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/device_facts.h"
+#include "base/nearest.h"
 #include "plan/box.h"
 #include "plan/config.h"
 #include "plan/output.h"
@@ -93,6 +94,8 @@ struct jg_arch {
 
 /* By name ("sm_90a"); NULL if this version has no kernel for it. */
 const struct jg_arch *jg_arch_find(const char *name);
+/* Where a name is none: tries all of them, and chips by their own names. */
+void jg_arch_nearest(struct jg_nearest *nearest);
 /* By device; NULL if this version has no kernel for it. */
 const struct jg_arch *jg_arch_for_device(const struct jg_device_facts *facts);
 /* All of them, for messages and tests; NULL past the end. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/dtype.h"
 
+#include <string.h>
+
 #include "plan/text.h"
 
 /* Where a type may stand, and what it is. */
@@ -115,6 +117,46 @@ int jg_dtype_sum_fraction_bits(jit_gemm_dtype input)
 jit_gemm_dtype jg_dtype_default_d(jit_gemm_dtype a)
 {
     return find_row(a)->d;
+}
+
+/* What others call our types: of several the one that may stand there. */
+static const struct {
+    const char *said;
+    jit_gemm_dtype dtype;
+} other_names[] = {
+    {"fp16", JIT_GEMM_DTYPE_F16},         {"float16", JIT_GEMM_DTYPE_F16},
+    {"half", JIT_GEMM_DTYPE_F16},         {"bfloat16", JIT_GEMM_DTYPE_BF16},
+    {"nv_bfloat16", JIT_GEMM_DTYPE_BF16}, {"bfloat", JIT_GEMM_DTYPE_BF16},
+    {"fp32", JIT_GEMM_DTYPE_F32},         {"fp32", JIT_GEMM_DTYPE_TF32},
+
+    {"float32", JIT_GEMM_DTYPE_F32},      {"float32", JIT_GEMM_DTYPE_TF32},
+    {"float", JIT_GEMM_DTYPE_F32},        {"float", JIT_GEMM_DTYPE_TF32},
+    {"tfloat32", JIT_GEMM_DTYPE_F32},     {"tfloat32", JIT_GEMM_DTYPE_TF32},
+    {"fp8", JIT_GEMM_DTYPE_E4M3},         {"f8", JIT_GEMM_DTYPE_E4M3},
+    {"float8", JIT_GEMM_DTYPE_E4M3},      {"e4m3fn", JIT_GEMM_DTYPE_E4M3},
+    {"fp8e4m3", JIT_GEMM_DTYPE_E4M3},     {"fp8e4m3fn", JIT_GEMM_DTYPE_E4M3},
+    {"float8e4m3", JIT_GEMM_DTYPE_E4M3},  {"float8e4m3fn", JIT_GEMM_DTYPE_E4M3},
+    {"fp8e5m2", JIT_GEMM_DTYPE_E5M2},     {"float8e5m2", JIT_GEMM_DTYPE_E5M2},
+    {"int8", JIT_GEMM_DTYPE_S8},          {"i8", JIT_GEMM_DTYPE_S8},
+    {"char", JIT_GEMM_DTYPE_S8},          {"int32", JIT_GEMM_DTYPE_S32},
+    {"i32", JIT_GEMM_DTYPE_S32},          {"int", JIT_GEMM_DTYPE_S32},
+};
+
+enum { OTHER_NAME_COUNT = sizeof(other_names) / sizeof(other_names[0]) };
+
+void jg_dtype_nearest(struct jg_nearest *nearest, bool (*may_stand)(jit_gemm_dtype))
+{
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (may_stand((jit_gemm_dtype)i)) {
+            jg_nearest_try(nearest, rows[i].name, strlen(rows[i].name));
+        }
+    }
+    for (int i = 0; i < OTHER_NAME_COUNT; i++) {
+        if (may_stand(other_names[i].dtype)) {
+            jg_nearest_other(nearest, other_names[i].said,
+                             jg_dtype_name(other_names[i].dtype));
+        }
+    }
 }
 
 bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)

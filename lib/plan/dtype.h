@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/nearest.h"
 #include "jit_gemm/problem.h"
 
 bool jg_dtype_exists(jit_gemm_dtype dtype);
@@ -21,6 +22,10 @@ int jg_dtype_significand_bits(jit_gemm_dtype dtype);
 int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
 /* By name; false if there is no such name. */
 bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
+
+/* Where a name is none of a type: tries those of types that may stand there, and what CUDA,
+ * PyTorch and others call them. */
+void jg_dtype_nearest(struct jg_nearest *nearest, bool (*may_stand)(jit_gemm_dtype));
 
 /* Where types may stand: A and B, C and D, operands of an epilogue. The texts are hints. */
 #define JG_INPUT_TYPES   "types: bf16 f16 tf32 e4m3 e5m2 s8"

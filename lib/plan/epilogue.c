@@ -104,6 +104,23 @@ bool jg_operand_kind_parse(const char *text, size_t size, jit_gemm_operand_kind 
     return false;
 }
 
+void jg_operand_kind_nearest(struct jg_nearest *nearest)
+{
+    static const char *const other_names[][2] = {
+        {"row", "row_vector"},          {"rowvec", "row_vector"},
+        {"vector", "row_vector"},       {"bias", "row_vector"},
+        {"column", "column_vector"},    {"col", "column_vector"},
+        {"colvector", "column_vector"}, {"colvec", "column_vector"},
+        {"tensor", "matrix"},           {"mat", "matrix"},
+        {"number", "scalar"},           {"value", "scalar"}};
+    for (int i = 0; i < KIND_COUNT; i++) {
+        jg_nearest_try(nearest, kind_names[i], strlen(kind_names[i]));
+    }
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        jg_nearest_other(nearest, other_names[i][0], other_names[i][1]);
+    }
+}
+
 int jg_operand_kind_block(jit_gemm_operand_kind kind)
 {
     return kind == JIT_GEMM_OPERAND_BLOCK_1X128  ? 128
@@ -119,6 +136,13 @@ static const char *const role_names[] = {[JIT_GEMM_OPERAND_INPUT] = "in",
                                          [JIT_GEMM_OPERAND_MIN] = "min"};
 
 enum { ROLE_COUNT = sizeof(role_names) / sizeof(role_names[0]) };
+
+void jg_operand_role_nearest(struct jg_nearest *nearest)
+{
+    for (int i = JIT_GEMM_OPERAND_OUTPUT; i < ROLE_COUNT; i++) {
+        jg_nearest_try(nearest, role_names[i], strlen(role_names[i]));
+    }
+}
 
 const char *jg_operand_role_name(jit_gemm_operand_role role)
 {

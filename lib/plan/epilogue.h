@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/nearest.h"
 #include "base/str.h"
 #include "jit_gemm/epilogue.h"
 
@@ -36,6 +37,9 @@ static inline bool jg_operand_needs_workspace(const struct jg_operand *operand)
 const char *jg_operand_role_name(jit_gemm_operand_role role);
 /* By name; false if there is no such name. */
 bool jg_operand_role_parse(const char *text, size_t size, jit_gemm_operand_role *ret_role);
+/* Where a name is none: tries those of roles, and of kinds with what others call them. */
+void jg_operand_role_nearest(struct jg_nearest *nearest);
+void jg_operand_kind_nearest(struct jg_nearest *nearest);
 
 /* A hint: the names of all kinds. */
 #define JG_OPERAND_KINDS \

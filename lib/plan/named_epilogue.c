@@ -13,6 +13,14 @@ const struct jg_named_epilogue *jg_named_epilogue_find(const char *name)
     return NULL;
 }
 
+void jg_named_epilogue_nearest(struct jg_nearest *nearest)
+{
+    for (size_t i = 0; i < jg_named_epilogue_count; i++) {
+        jg_nearest_try(nearest, jg_named_epilogues[i].name,
+                       strlen(jg_named_epilogues[i].name));
+    }
+}
+
 static jit_gemm_dtype operand_type_for(jit_gemm_dtype d)
 {
     switch (d) {

@@ -20,6 +20,8 @@ extern const size_t jg_named_epilogue_count;
 
 /* NULL if there is none of this name. */
 const struct jg_named_epilogue *jg_named_epilogue_find(const char *name);
+/* Where a name is none: tries all of them. */
+void jg_named_epilogue_nearest(struct jg_nearest *nearest);
 
 /*
  * The operands for a D of this type: those declared as D get its type, or bf16 where D has

@@ -49,21 +49,30 @@ static jit_gemm_status read_pieces(const struct piece *pieces, bool has_role,
     const struct piece *type = &pieces[TYPE];
     const struct piece *role = &pieces[ROLE];
     if (!jg_operand_kind_parse(kind->text, kind->size, &operand->kind)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "operand", JG_OPERAND_KINDS,
+        struct jg_nearest nearest = jg_nearest_begin(kind->text, kind->size);
+        jg_operand_kind_nearest(&nearest);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "operand",
+                       jg_near_hint(&nearest, JG_OPERAND_KINDS).text,
                        "there is no kind %s, in %s", jg_quote(kind->text, kind->size).text,
                        quoted.text);
     }
     if (!jg_dtype_parse(type->text, type->size, &operand->dtype) ||
         !jg_dtype_is_operand(operand->dtype)) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "operand", JG_OPERAND_TYPES,
+        struct jg_nearest nearest = jg_nearest_begin(type->text, type->size);
+        jg_dtype_nearest(&nearest, jg_dtype_is_operand);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "operand",
+                       jg_near_hint(&nearest, JG_OPERAND_TYPES).text,
                        "operands have no type %s, in %s",
                        jg_quote(type->text, type->size).text, quoted.text);
     }
     if (has_role && !jg_operand_role_parse(role->text, role->size, &operand->role)) {
+        struct jg_nearest nearest = jg_nearest_begin(role->text, role->size);
+        jg_operand_role_nearest(&nearest);
         return jg_fail(
             JIT_GEMM_ERR_ARGUMENT, "operand",
-            "roles: out (a matrix that the epilogue writes) sum max min; nothing "
-            "for an input",
+            jg_near_hint(&nearest, "roles: out (a matrix that the epilogue writes) sum max "
+                                   "min; nothing for an input")
+                .text,
             "there is no role %s, in %s", jg_quote(role->text, role->size).text,
             quoted.text);
     }

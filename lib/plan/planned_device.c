@@ -83,19 +83,22 @@ static bool find_device(const struct jg_word *word, struct fact_list *ret_list)
 
 static jit_gemm_status fail_word(const char *field, const struct jg_word *word)
 {
+    const size_t whole_size =
+        word->key_size + (word->value != NULL ? 1 + word->value_size : 0);
+    struct jg_nearest nearest = jg_nearest_begin(word->key, whole_size);
     struct jg_key_list names = {"a name:"};
     const struct jg_known_device *device = NULL;
     for (int i = 0; (device = jg_known_device_at(i)) != NULL; i++) {
         jg_key_list_add(&names, device->name);
+        jg_nearest_try(&nearest, device->name, strlen(device->name));
     }
     char hint[512];
     snprintf(hint, sizeof(hint),
              "%s; or the words that `jit-gemm doctor` prints on the device behind `plan "
              "for`",
              names.text);
-    const size_t value_size = word->value != NULL ? 1 + word->value_size : 0;
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, hint, "no device is planned for by %s",
-                   jg_quote(word->key, word->key_size + value_size).text);
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, jg_near_hint(&nearest, hint).text,
+                   "no device is planned for by %s", jg_quote(word->key, whole_size).text);
 }
 
 static jit_gemm_status read_word(const char *field, const struct jg_word *word,

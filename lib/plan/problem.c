@@ -10,6 +10,7 @@
 #include "plan/config.h"
 #include "plan/groups.h"
 #include "plan/invariance.h"
+#include "plan/named_epilogue.h"
 #include "plan/problem_text.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
@@ -280,11 +281,14 @@ static jit_gemm_status find_epilogue(const jit_gemm_problem *problem,
         JG_TRY(find(find_user, name, problem->d.dtype, &epilogue));
     }
     if (epilogue == NULL) {
-        return jg_fail(
-            JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
-            "register it first with jit_gemm_epilogue_register, or take one that "
-            "`jit-gemm epilogue list` names",
-            "no epilogue is registered as '%s'", name);
+        struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
+        jg_named_epilogue_nearest(&nearest);
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
+                       jg_near_hint(&nearest,
+                                    "register it first with jit_gemm_epilogue_register, or "
+                                    "take one that `jit-gemm epilogue list` names")
+                           .text,
+                       "no epilogue is registered as '%s'", name);
     }
     *ret_epilogue = epilogue;
     return JIT_GEMM_OK;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "plan/config.h"
+#include "plan/dtype.h"
 #include "plan/groups.h"
 #include "plan/invariance.h"
 #include "plan/problem.h"
@@ -44,13 +45,42 @@ static jit_gemm_matrix *matrix_of(struct problem_reader *reader,
     return jg_problem_matrix(&reader->problem, (enum jg_matrix_index)key->index);
 }
 
-/* `thing` is what the word's value should be, such as "type". */
+/* `thing` is what the word's value should be, such as "type"; `nearest` is what was meant.
+ */
+static jit_gemm_status refuse_far(const struct problem_key *key, const char *thing,
+                                  const struct jg_word *word,
+                                  const struct jg_nearest *nearest)
+{
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, jg_near_hint(nearest, key->hint).text,
+                   "unknown %s %s at column %zu", thing,
+                   jg_quote(word->value, word->value_size).text, word->value_column);
+}
+
+/* Up to a `;` the hint names what may stand there. */
 static jit_gemm_status refuse_unknown(const struct problem_key *key, const char *thing,
                                       const struct jg_word *word)
 {
-    return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
-                   "unknown %s %s at column %zu", thing,
-                   jg_quote(word->value, word->value_size).text, word->value_column);
+    struct jg_nearest nearest = jg_nearest_begin(word->value, word->value_size);
+    for (const char *at = key->hint; *at != '\0' && *at != ';';) {
+        const size_t size = strcspn(at, " ,;");
+        if (size > 0 && !jg_word_is(at, size, "give") && !jg_word_is(at, size, "or")) {
+            jg_nearest_try(&nearest, at, size);
+        }
+        at += size + (at[size] == ' ' || at[size] == ',' ? 1 : 0);
+    }
+    return refuse_far(key, thing, word, &nearest);
+}
+
+static jit_gemm_status refuse_dtype(const struct problem_key *key,
+                                    const struct jg_word *word)
+{
+    struct jg_nearest nearest = jg_nearest_begin(word->value, word->value_size);
+    const bool is_input = key->index == JG_MATRIX_A || key->index == JG_MATRIX_B;
+    jg_dtype_nearest(&nearest, is_input ? jg_dtype_is_input : jg_dtype_is_output);
+    if (key->index != JG_MATRIX_C) {
+        jg_scale_format_nearest(&nearest);
+    }
+    return refuse_far(key, "type", word, &nearest);
 }
 
 static jit_gemm_status read_size(struct problem_reader *reader,
@@ -105,7 +135,7 @@ static jit_gemm_status read_dtype(struct problem_reader *reader,
     }
     if (!jg_dtype_parse(word->value, word->value_size, dtype) ||
         (*dtype == JIT_GEMM_DTYPE_NONE && key->index != JG_MATRIX_C)) {
-        return refuse_unknown(key, "type", word);
+        return refuse_dtype(key, word);
     }
     return JIT_GEMM_OK;
 }
@@ -376,7 +406,7 @@ static const struct problem_key keys[] = {
     {"d", "problem.d.dtype", read_dtype, JG_MATRIX_D,
      JG_OUTPUT_TYPES "; with scales: mxfp8 mxfp8e5m2 nvfp4"},
     {"layout", "problem.layout", read_layouts, 0,
-     "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
+     "layouts: nt nn tn tt; A's letter, then B's; nt: both K-major"},
     {"d_layout", "problem.d.layout", read_layout, JG_MATRIX_D, "give row or column"},
     {"a_rows", "problem.a_rows", read_rows, JG_MATRIX_A, "give in_order or indexed"},
     {"d_rows", "problem.d_rows", read_rows, JG_MATRIX_D, "give in_order or indexed"},

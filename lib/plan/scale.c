@@ -122,6 +122,26 @@ bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matri
     return false;
 }
 
+void jg_scale_format_nearest(struct jg_nearest *nearest)
+{
+    static const char *const other_names[][2] = {
+        {"mxfp8e4m3", "mxfp8"},    {"mxf8", "mxfp8"},
+        {"mxfloat8", "mxfp8"},     {"mxf8e5m2", "mxfp8e5m2"},
+        {"mxf4", "mxfp4"},         {"mxfloat4", "mxfp4"},
+        {"nvf4", "nvfp4"},         {"fp4", "nvfp4"},
+        {"f4", "nvfp4"},           {"float4", "nvfp4"},
+        {"e2m1fn", "nvfp4"},       {"float4e2m1", "nvfp4"},
+        {"float4e2m1fn", "nvfp4"}, {"float4e2m1fnx2", "nvfp4"},
+        {"fp4e2m1", "nvfp4"}};
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        jg_nearest_try(nearest, formats[i].name, strlen(formats[i].name));
+        jg_nearest_other(nearest, formats[i].name, formats[i].name); /* nv_fp4 */
+    }
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        jg_nearest_other(nearest, other_names[i][0], other_names[i][1]);
+    }
+}
+
 const char *jg_scale_layout_name(uint32_t layout)
 {
     return layout < LAYOUT_COUNT ? layout_names[layout] : "unknown";

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/nearest.h"
 #include "base/status.h"
 #include "jit_gemm/problem.h"
 
@@ -22,6 +23,8 @@ bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale);
 /* A name for an element type and its scales together, such as nvfp4; false if there is no
  * such name. The layout stays. */
 bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matrix);
+/* Where a name is none of those: tries them, and what others call them. */
+void jg_scale_format_nearest(struct jg_nearest *nearest);
 const char *jg_scale_layout_name(uint32_t layout);
 bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
 

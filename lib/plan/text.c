@@ -129,79 +129,8 @@ void jg_key_list_add(struct jg_key_list *list, const char *key)
     snprintf(list->text + used, sizeof(list->text) - used, " %s", key);
 }
 
-/* ------------------------------------------------------------------------- near words */
-
-enum { EDITED_MAX = 64 }; /* bytes of a word */
-
-static bool is_lower_equal(char a, char b)
-{
-    const char lower_a = (char)(a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a);
-    const char lower_b = (char)(b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
-    return lower_a == lower_b;
-}
-
-static size_t min_of_3(size_t a, size_t b, size_t c)
-{
-    const size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t to_size)
-{
-    if (from_size > EDITED_MAX || to_size > EDITED_MAX) {
-        return SIZE_MAX;
-    }
-    size_t rows[3][EDITED_MAX + 1] = {{0}};
-    size_t *before = rows[0];
-    size_t *last = rows[1];
-    size_t *row = rows[2];
-    for (size_t j = 0; j <= to_size; j++) {
-        last[j] = j;
-    }
-    for (size_t i = 1; i <= from_size; i++) {
-        row[0] = i;
-        for (size_t j = 1; j <= to_size; j++) {
-            const size_t change = is_lower_equal(from[i - 1], to[j - 1]) ? 0 : 1;
-            row[j] = min_of_3(last[j] + 1, row[j - 1] + 1, last[j - 1] + change);
-            if (i > 1 && j > 1 && is_lower_equal(from[i - 1], to[j - 2]) &&
-                is_lower_equal(from[i - 2], to[j - 1]) && before[j - 2] + 1 < row[j]) {
-                row[j] = before[j - 2] + 1;
-            }
-        }
-        size_t *free_row = before;
-        before = last;
-        last = row;
-        row = free_row;
-    }
-    return last[to_size];
-}
-
-/* A single letter is near to everything. */
-struct jg_nearest jg_nearest_begin(const char *word, size_t size)
-{
-    const size_t too_many = size < 2 ? 1 : (size <= 3 ? 2 : 3);
-    return (struct jg_nearest){.word = word, .size = size, .edits = too_many};
-}
-
-void jg_nearest_try(struct jg_nearest *nearest, const char *name, size_t size)
-{
-    const size_t edits = jg_count_edits(nearest->word, nearest->size, name, size);
-    const bool is_same = size == nearest->size && memcmp(name, nearest->word, size) == 0;
-    if (!is_same && edits < nearest->edits && edits < nearest->size) {
-        nearest->best = name;
-        nearest->best_size = size;
-        nearest->edits = edits;
-    }
-}
-
 void jg_key_list_ask(struct jg_key_list *list, const struct jg_nearest *nearest)
 {
-    const struct jg_key_list all = *list;
-    char question[72];
-    if (nearest->best != NULL) {
-        snprintf(question, sizeof(question), "did you mean %.*s? ",
-                 nearest->best_size < 50 ? (int)nearest->best_size : 50, nearest->best);
-        snprintf(list->text, sizeof(list->text), "%s%.*s", question,
-                 (int)(sizeof(list->text) - sizeof(question)), all.text);
-    }
+    const struct jg_near_hint hint = jg_near_hint(nearest, list->text);
+    snprintf(list->text, sizeof(list->text), "%s", hint.text);
 }

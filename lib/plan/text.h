@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/nearest.h"
+
 /* One word of a text, split at its first `=`. Columns are in bytes, from 1. */
 struct jg_word {
     const char *key; /* the whole word if it has no `=` */
@@ -35,22 +37,6 @@ struct jg_quoted {
     char text[56];
 };
 struct jg_quoted jg_quote(const char *piece, size_t size);
-
-/* Edits (a change, an insertion, a removal, a swap of neighbours) from one word to another;
- * letters that differ in case only are equal. SIZE_MAX for words of more than 64 bytes. */
-size_t jg_count_edits(const char *from, size_t from_size, const char *to, size_t to_size);
-
-/* Which of the names that are tried was meant by a word that is none of them; `best` is
- * NULL if none is near. */
-struct jg_nearest {
-    const char *word;
-    size_t size;
-    const char *best;
-    size_t best_size;
-    size_t edits; /* fewer are nearer */
-};
-struct jg_nearest jg_nearest_begin(const char *word, size_t size);
-void jg_nearest_try(struct jg_nearest *nearest, const char *name, size_t size);
 
 /* The keys that a text may have, for a hint: begins as {"keys:"}. */
 struct jg_key_list {

@@ -147,7 +147,7 @@ Test(problem_text, every_message)
         {"bf16 8x8x8 m=8", "problem.m: key 'm' at column 12 is given twice"},
         {"m=8 f16", "problem.n: key 'n' is missing"},
         {"8x8x8 e4m2",
-         "problem.a.dtype: unknown type 'e4m2' at column 7; types: bf16 f16 tf32 e4m3 "
+         "problem.a.dtype: unknown type 'e4m2' at column 7; did you mean e4m3? types: bf16 f16 tf32 e4m3 "
          "e5m2 s8"},
         {"8x8x8 bf16 a=bf16",
          "problem.a.dtype: key 'a' at column 12 is given twice; give each key "
@@ -177,12 +177,12 @@ Test(problem_text, every_message)
          "problem.a.dtype: unknown type 'none' at column 9; types: bf16 f16 tf32"},
         {"8x8x8 bf16 b=none", "problem.b.dtype: unknown type 'none' at column 14"},
         {"8x8x8 bf16 c=s9",
-         "problem.c.dtype: unknown type 's9' at column 14; types: bf16 f16 f32 e4m3 e5m2 s8 s32, "
+         "problem.c.dtype: unknown type 's9' at column 14; did you mean s8? types: bf16 f16 f32 e4m3 e5m2 s8 s32, "
          "or none"},
         {"8x8x8 bf16 d=BF16", "problem.d.dtype: unknown type 'BF16' at column 14"},
         {"8x8x8 bf16 layout=nnn",
          "problem.layout: unknown layout 'nnn' at column 19; "
-         "layouts: nt (K-major both) nn tn tt; A's letter, then B's"},
+         "did you mean nn? layouts: nt nn tn tt; A's letter, then B's; nt: both K-major"},
         {"8x8x8 bf16 layout=xy", "problem.layout: unknown layout 'xy' at column 19"},
         {"8x8x8 bf16 d_layout=t",
          "problem.d.layout: unknown layout 't' at column 21; give row or column"},
