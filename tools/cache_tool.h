@@ -43,9 +43,15 @@ int cache_read_signers(const struct cache_signer_words *words,
 int cache_tool_open_bundle(const char *path, const struct cache_signers *signers,
                            jg_cache **ret_bundle);
 
-/* Is the entry whole, and its code such that a create would take it? Otherwise prints a
- * line with its key and what is wrong, and `suffix`. A visit must verify. */
-bool cache_check_entry(const jg_cache_entry *entry, const char *suffix);
+/* NULL if the entry is whole, and its code such that a create would take it; otherwise
+ * what is wrong, in the buffer. A visit must verify. */
+enum { CACHE_FAULT_SIZE = 256 };
+const char *cache_find_fault(const jg_cache_entry *entry, char buffer[CACHE_FAULT_SIZE]);
+/* Is it? Otherwise a line with its key and what is wrong goes to the file. */
+bool cache_check_entry(const jg_cache_entry *entry, FILE *file);
+
+/* An entry as one object: key, state, bytes, time, and its record. */
+void cache_add_entry(struct cli_json *json, const jg_cache_entry *entry);
 
 void cache_key_print(const jg_cache_name *name, char ret_text[CACHE_KEY_SIZE]);
 

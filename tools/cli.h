@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "base/nearest.h"
+#include "cli_json.h"
+#include "cli_terminal.h"
 #include "jit_gemm/jit_gemm.h"
 #include "jit_gemm/named_epilogues.h"
 
@@ -129,13 +131,6 @@ void cli_log(void *user, jit_gemm_severity severity, const char *text);
 /* True: cli_log prints nothing until this is called with false. */
 void cli_log_mute(bool is_muted);
 
-/* Prints a JSON string with its quotes. */
-void cli_json_text(FILE *file, const char *text, size_t size);
-/* `"name": "text"` and a comma if `more`. */
-void cli_json_field(FILE *file, const char *name, const char *text, bool more);
-/* A JSON number with all its digits, or null if it is not finite. */
-void cli_json_number(FILE *file, double value);
-
 /* Memory that is there, or the program ends with a message. Freed with free(). */
 void *cli_alloc(size_t bytes);
 /* Reads a whole file, "-" for standard input, with a zero byte behind it. On failure
@@ -206,6 +201,14 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
  * it. `command` is for the message. */
 int cli_context_open_gpu(const char *command, const struct cli_context_options *options,
                          jit_gemm_context **ret_context);
+
+/* What jit_gemm_context_describe says, owned by the caller, and its status. */
+jit_gemm_status cli_describe(jit_gemm_context *context, char **ret_text);
+/* A line of a description behind "name: ", owned by the caller; NULL without one. `at` goes
+ * behind it. */
+char *cli_copy_fact(const char **at, const char *name);
+/* Names an architecture where any will do: no driver is opened then. */
+#define CLI_ANY_ARCH "sm_90a"
 
 /* A manifest and what is done with it. The context's options are the command's. */
 struct cli_manifest_job {

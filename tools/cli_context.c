@@ -417,3 +417,34 @@ int cli_context_open(const struct cli_context_options *options, bool needs_devic
     *ret_context = context;
     return CLI_OK;
 }
+
+jit_gemm_status cli_describe(jit_gemm_context *context, char **ret_text)
+{
+    size_t length = 0;
+
+    (void)jit_gemm_context_describe(context, NULL, 0, &length);
+    *ret_text = cli_alloc(length + 1);
+    return jit_gemm_context_describe(context, *ret_text, length + 1, NULL);
+}
+
+char *cli_copy_fact(const char **at, const char *name)
+{
+    const size_t size = strlen(name);
+
+    for (const char *line = *at; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+
+        if (length > size && strncmp(line, name, size) == 0 && line[size] == ':') {
+            const char *value = line + size + 1 + strspn(line + size + 1, " ");
+            const size_t value_size = (size_t)(line + length - value);
+            char *copy = cli_alloc(value_size + 1);
+
+            memcpy(copy, value, value_size);
+            copy[value_size] = '\0';
+            *at = line + length;
+            return copy;
+        }
+        line += length + (line[length] != '\0');
+    }
+    return NULL;
+}

@@ -38,7 +38,8 @@ static void print_commands(void)
         printf("  %-15s %s\n", commands[i].name, commands[i].summary);
     }
     printf(
-        "\n`jit-gemm COMMAND --help` explains a command and shows examples.\n"
+        "\n`jit-gemm COMMAND --help` explains a command and shows examples; `--` ends options.\n"
+        "`jit-gemm --version`, or -V, says what this is. --json of a command is for scripts.\n"
         "Exit codes: 0 done; 1 failed, or verified and found wrong; 2 what was asked for is\n"
         "wrong or not supported. Errors go to standard error.\n");
 }
@@ -64,6 +65,7 @@ int cli_dispatch(const char *program, const struct cli_command *table, size_t co
 int main(int argc, char **argv)
 {
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error with words */
+    cli_find_color(argc, argv);
     if (argc < 2) {
         return cli_usage_error("a command is missing; `jit-gemm --help` lists them");
     }
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
         print_commands();
         return CLI_OK;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         argv[1] = "version";
     }
     return cli_dispatch("jit-gemm", commands, COMMAND_COUNT, argc - 1, argv + 1);

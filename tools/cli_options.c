@@ -8,56 +8,90 @@
 
 #include "cli.h"
 
+/* Of every command, behind its own. */
+static const char *color_text = "auto";
+static const struct cli_option common_options[] = {
+    {"--color", "WHEN",
+     "auto, always or never; auto, the default: on a\nterminal, unless NO_COLOR is set",
+     CLI_TEXT, &color_text},
+    {0},
+};
+
+static void print_options(const struct cli_option *options)
+{
+    for (const struct cli_option *option = options; option->name; option++) {
+        char left[64];
+        const char *line = option->help;
+
+        snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
+                 option->value ? option->value : "");
+        printf("  %-24s", left);
+        if (strlen(left) > 23) {
+            printf("\n  %-24s", "");
+        }
+        while (*line) { /* wrapped by hand in the tables */
+            size_t length = strcspn(line, "\n");
+
+            printf(" %.*s\n", (int)length, line);
+            line += length;
+            if (*line == '\n') {
+                line++;
+                printf("  %-24s", "");
+            }
+        }
+    }
+}
+
 static void print_help(const struct cli_help *help, const char *words_help,
                        const struct cli_option *const *groups)
 {
     printf("usage: jit-gemm %s\n\n%s\n%soptions:\n", help->usage, help->about, words_help);
     for (size_t g = 0; groups[g]; g++) {
-        for (const struct cli_option *option = groups[g]; option->name; option++) {
-            char left[64];
-            const char *line = option->help;
-
-            snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
-                     option->value ? option->value : "");
-            printf("  %-24s", left);
-            if (strlen(left) > 23) {
-                printf("\n  %-24s", "");
-            }
-            while (*line) { /* wrapped by hand in the tables */
-                size_t length = strcspn(line, "\n");
-
-                printf(" %.*s\n", (int)length, line);
-                line += length;
-                if (*line == '\n') {
-                    line++;
-                    printf("  %-24s", "");
-                }
-            }
-        }
+        print_options(groups[g]);
     }
+    print_options(common_options);
     printf("  %-24s print this text\n", "-h, --help");
     if (help->examples != NULL) {
         printf("\nexamples:\n%s", help->examples);
     }
 }
 
-static const struct cli_option *find_option(const struct cli_option *const *groups,
-                                            const char *word, size_t length)
+static const struct cli_option *find_in(const struct cli_option *options, const char *word,
+                                        size_t length)
 {
-    for (size_t g = 0; groups[g]; g++) {
-        for (const struct cli_option *option = groups[g]; option->name; option++) {
-            if (strlen(option->name) == length &&
-                strncmp(option->name, word, length) == 0) {
-                return option;
-            }
+    for (const struct cli_option *option = options; option->name; option++) {
+        if (strlen(option->name) == length && strncmp(option->name, word, length) == 0) {
+            return option;
         }
     }
     return NULL;
 }
 
-static int refuse_option(const struct cli_option *const *groups, const char *command,
+static const struct cli_option *find_option(const struct cli_option *const *groups,
+                                            const char *word, size_t length)
+{
+    const struct cli_option *option = find_in(common_options, word, length);
+
+    for (size_t g = 0; groups[g] != NULL && option == NULL; g++) {
+        option = find_in(groups[g], word, length);
+    }
+    return option;
+}
+
+/* Bytes of the command's one or two words, which begin its usage: "cache ls" of
+ * "cache ls [--all]". */
+static int count_command_bytes(const char *usage)
+{
+    const size_t first = strcspn(usage, " ");
+    const bool has_second = usage[first] == ' ' && islower((unsigned char)usage[first + 1]);
+
+    return (int)(first + (has_second ? 1 + strcspn(usage + first + 1, " ") : 0));
+}
+
+static int refuse_option(const struct cli_option *const *groups, const char *usage,
                          const char *word, size_t length)
 {
+    const int size = count_command_bytes(usage);
     struct jg_nearest nearest = jg_nearest_begin(word, length);
 
     for (size_t g = 0; groups[g]; g++) {
@@ -65,10 +99,11 @@ static int refuse_option(const struct cli_option *const *groups, const char *com
             jg_nearest_try(&nearest, option->name, strlen(option->name));
         }
     }
+    jg_nearest_try(&nearest, common_options[0].name, strlen(common_options[0].name));
     char list[64];
-    snprintf(list, sizeof(list), "`jit-gemm %s --help` lists them", command);
-    return cli_usage_error("%s: there is no option `%.*s`; %s", command, (int)length, word,
-                           jg_near_hint(&nearest, list).text);
+    snprintf(list, sizeof(list), "`jit-gemm %.*s --help` lists them", size, usage);
+    return cli_usage_error("%.*s: there is no option `%.*s`; %s", size, usage, (int)length,
+                           word, jg_near_hint(&nearest, list).text);
 }
 
 static bool read_bytes(const char *text, uint64_t *ret_bytes)
@@ -180,7 +215,7 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
         size_t length = strcspn(word, "=");
         const struct cli_option *option = find_option(groups, word, length);
         if (option == NULL) {
-            return refuse_option(groups, argv[0], word, length);
+            return refuse_option(groups, help->usage, word, length);
         }
         if (word[length] == '=') {
             if (option->kind == CLI_FLAG) {
@@ -199,5 +234,5 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
         }
     }
     *ret_words = words;
-    return -1;
+    return cli_set_color(color_text) == CLI_OK ? -1 : CLI_USAGE;
 }

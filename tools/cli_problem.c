@@ -30,6 +30,7 @@ static const char problem_format[] =
     "                            D of its own; or, by pointers, all of them; offsets\n"
     "  group_rest=untouched|zero rows of D of no group; untouched\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
+    "                            %.*s\n"
     "                            %s\n"
     "  c=TYPE d=TYPE             no C, and D as A (f32 for tf32, s32 for s8). Both have\n"
     "                            %s\n"
@@ -92,8 +93,9 @@ static const struct help_texts *make_help(void)
     read_hint(texts.kinds, sizeof(texts.kinds));
     (void)jit_gemm_operand_parse("x:matrix:?", name, &operand);
     read_hint(texts.operands, sizeof(texts.operands));
-    snprintf(texts.problem, sizeof(texts.problem), problem_format, texts.inputs,
-             texts.outputs);
+    const size_t plain = strcspn(texts.inputs, ";"); /* those with scales stand behind it */
+    snprintf(texts.problem, sizeof(texts.problem), problem_format, (int)plain, texts.inputs,
+             texts.inputs + plain + strspn(texts.inputs + plain, "; "), texts.outputs);
     snprintf(texts.operand_option, sizeof(texts.operand_option),
              "an operand of the epilogue, in order.\n%s\n%s\n"
              "row_vector is by col, column_vector by row;\n"

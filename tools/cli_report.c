@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages, errors and JSON. */
+/* Messages, errors and files. */
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +12,8 @@
 static void print_message(const char *kind, const char *format, va_list arguments)
 {
     fflush(stdout);
-    fprintf(stderr, "jit-gemm: %s", kind);
+    fprintf(stderr, "jit-gemm: %s%s%s", cli_tone(stderr, CLI_TONE_BAD), kind,
+            cli_tone(stderr, CLI_TONE_END));
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
 }
@@ -62,6 +62,13 @@ static const char *severity_word(jit_gemm_severity severity)
     return "debug";
 }
 
+static const char *severity_tone(jit_gemm_severity severity)
+{
+    return severity == JIT_GEMM_SEVERITY_ERROR     ? cli_tone(stderr, CLI_TONE_BAD)
+           : severity == JIT_GEMM_SEVERITY_WARNING ? cli_tone(stderr, CLI_TONE_WARNING)
+                                                   : cli_tone(stderr, CLI_TONE_HEAD);
+}
+
 /* Is the byte one of a character's later ones in UTF-8? They take no place of their own. */
 static bool is_continuation(char byte)
 {
@@ -71,17 +78,8 @@ static bool is_continuation(char byte)
 /* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
 static size_t character_size(const char *text, size_t left)
 {
-    const unsigned char first = (unsigned char)text[0];
-    const size_t size = first >= 0xf5   ? 1
-                        : first >= 0xf0 ? 4
-                        : first >= 0xe0 ? 3
-                        : first >= 0xc2 ? 2
-                                        : 1;
-    size_t whole = 1;
-    while (whole < size && whole < left && is_continuation(text[whole])) {
-        whole++;
-    }
-    return whole == size ? size : 1;
+    const size_t size = cli_utf8_size(text, left);
+    return size > 0 ? size : 1;
 }
 
 /* A terminal must not obey it, and what is no character has none to show. */
@@ -152,17 +150,21 @@ static void print_diagnostic(const jit_gemm_diagnostic *item,
         if (has_text && snippet->is_manifest && item->where[0]) {
             fprintf(stderr, "%s:", item->where);
         }
-        fprintf(stderr, "%u:%u: %s: %s\n", item->line ? item->line : 1,
-                item->column ? item->column : 1, severity_word(item->severity), item->text);
+        fprintf(stderr, "%u:%u: %s%s:%s %s\n", item->line ? item->line : 1,
+                item->column ? item->column : 1, severity_tone(item->severity),
+                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), item->text);
         if (line > 0) {
             print_source_line(snippet->text, line, item->column);
         }
     } else {
-        fprintf(stderr, "jit-gemm: %s: %s%s%s\n", severity_word(item->severity),
-                item->where, item->where[0] ? ": " : "", item->text);
+        fprintf(stderr, "jit-gemm: %s%s:%s %s%s%s\n", severity_tone(item->severity),
+                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), item->where,
+                item->where[0] ? ": " : "", item->text);
     }
     if (item->hint[0]) {
-        fprintf(stderr, "    hint: %s\n", item->hint);
+        fprintf(stderr, "    %shint:%s ", cli_tone(stderr, CLI_TONE_HINT),
+                cli_tone(stderr, CLI_TONE_END));
+        cli_print_line(stderr, item->hint, strlen(item->hint), 10, 10);
     }
 }
 
@@ -226,44 +228,8 @@ void cli_log(void *user, jit_gemm_severity severity, const char *text)
     if (is_log_muted || (severity == JIT_GEMM_SEVERITY_ERROR && user == NULL)) {
         return;
     }
-    fprintf(stderr, "jit-gemm: %s: %s\n", severity_word(severity), text);
-}
-
-void cli_json_text(FILE *file, const char *text, size_t size)
-{
-    fputc('"', file);
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-
-        if (byte == '"' || byte == '\\') {
-            fprintf(file, "\\%c", byte);
-        } else if (byte == '\n') {
-            fputs("\\n", file);
-        } else if (byte < 0x20 || byte == 0x7f) {
-            fprintf(file, "\\u%04x", byte);
-        } else {
-            fputc(byte, file);
-        }
-    }
-    fputc('"', file);
-}
-
-void cli_json_field(FILE *file, const char *name, const char *text, bool more)
-{
-    fprintf(file, "\"%s\": ", name);
-    cli_json_text(file, text, strlen(text));
-    if (more) {
-        fputs(", ", file);
-    }
-}
-
-void cli_json_number(FILE *file, double value)
-{
-    if (isfinite(value)) {
-        fprintf(file, "%.9g", value);
-    } else {
-        fputs("null", file);
-    }
+    fprintf(stderr, "jit-gemm: %s%s:%s %s\n", severity_tone(severity),
+            severity_word(severity), cli_tone(stderr, CLI_TONE_END), text);
 }
 
 void *cli_alloc(size_t bytes)

@@ -37,7 +37,7 @@ struct bench_options {
 /* What is written besides the table: JSON to standard output instead, or to a file. */
 struct bench_output {
     FILE *json;
-    const char *command_line; /* NULL on standard output */
+    const char *command_line; /* "bench" on standard output */
     bool has_table;
 };
 
@@ -109,6 +109,7 @@ static int bench_problems(const struct bench_options *options, jit_gemm_context 
                           const struct problem_list *problems, const char *command_line)
 {
     struct bench_output output = {.json = options->json ? stdout : NULL,
+                                  .command_line = "bench",
                                   .has_table = !options->json};
 
     if (options->out == NULL) {
@@ -203,7 +204,7 @@ int cmd_bench(int argc, char **argv)
         {"--round-ms", "N", "device time of a contender in a round; 0, the default: 40",
          CLI_INT, &options.round_ms},
         {"--warmup-ms", "N",
-         "before the first problem; 0, the default: 1000, and 0.3 of it before others",
+         "before the first problem; 0, the default: 1000,\nand 0.3 of it before others",
          CLI_INT, &options.warmup_ms},
         {"--replays", NULL, "a turn is one replay of a CUDA graph of its launches",
          CLI_FLAG, &options.replays},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm build: a problem to a file, without a GPU. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -38,9 +39,28 @@ static int read_emit(const char *text, jit_gemm_emit *ret_emit)
     return cli_usage_error("--emit: there is no form `%s`; use cubin, ptx or source", text);
 }
 
+static void print_json(const struct cli_problem *problem, const jit_gemm_context *context,
+                       jit_gemm_emit emit, const char *path, size_t size)
+{
+    struct cli_json json = {.file = stdout};
+    char *text = cli_problem_text(&problem->problem);
+
+    cli_json_open_command(&json, "build");
+    cli_json_add_text(&json, "problem", text);
+    cli_json_add_text(&json, "arch", jit_gemm_context_arch(context));
+    cli_json_add_text(&json, "form",
+                      emit == JIT_GEMM_EMIT_CUBIN ? "cubin"
+                      : emit == JIT_GEMM_EMIT_PTX ? "ptx"
+                                                  : "source");
+    cli_json_add_text(&json, "path", path);
+    cli_json_add_uint(&json, "bytes", size);
+    cli_json_close_object(&json);
+    free(text);
+}
+
 static int build_artifact(const struct cli_context_options *options,
                           const struct cli_problem *problem, jit_gemm_emit emit,
-                          const char *path)
+                          const char *path, bool json)
 {
     struct cli_snippet snippet = {.text = problem->snippet};
     jit_gemm_context *context = NULL;
@@ -63,7 +83,9 @@ static int build_artifact(const struct cli_context_options *options,
         data = jit_gemm_artifact_data(artifact, &size);
         code = cli_write_file(path, data, size);
     }
-    if (code == CLI_OK && strcmp(path, "-") != 0) {
+    if (code == CLI_OK && json) {
+        print_json(problem, context, emit, path, size);
+    } else if (code == CLI_OK && strcmp(path, "-") != 0) {
         cli_note("wrote %s, %zu bytes for %s", path, size, jit_gemm_context_arch(context));
     }
     jit_gemm_artifact_destroy(&artifact);
@@ -76,9 +98,11 @@ int cmd_build(int argc, char **argv)
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
     const char *path = NULL, *emit_text = "cubin";
+    bool json = false;
     const struct cli_option own[] = {
         {"-o", "FILE", "file to write; - is standard output", CLI_TEXT, &path},
         {"--emit", "FORM", "cubin (default), ptx or source", CLI_TEXT, &emit_text},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     jit_gemm_emit emit = JIT_GEMM_EMIT_CUBIN;
@@ -93,12 +117,16 @@ int cmd_build(int argc, char **argv)
         return cli_usage_error(
             "build: -o FILE is missing; `-o -` writes to standard output");
     }
+    if (json && strcmp(path, "-") == 0) {
+        return cli_usage_error(
+            "--json and `-o -` both write to standard output; name a file");
+    }
     code = read_emit(emit_text, &emit);
     if (code == CLI_OK) {
         code = cli_problem_read(&problem, argv + 1, words);
     }
     if (code == CLI_OK) {
-        code = build_artifact(&options, &problem, emit, path);
+        code = build_artifact(&options, &problem, emit, path, json);
     }
     cli_problem_free(&problem);
     return code;

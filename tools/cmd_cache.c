@@ -114,9 +114,14 @@ struct totals {
     size_t share_count;
 };
 
+struct row;
+
 struct listing {
     struct totals totals;
-    bool json, all, is_first;
+    bool is_json, all;
+    struct cli_json json;
+    struct row *rows;
+    size_t count, room;
 };
 
 /* "sm_90a", or "sm_90a/ptx" where it stands beside the cubin of the same problem. */
@@ -168,76 +173,128 @@ static void add_to_totals(struct totals *totals, const jg_cache_entry *entry)
     totals->bad += entry->state != JG_CACHE_OK ? 1u : 0u;
 }
 
-static void list_json(const jg_cache_entry *entry, const char *key, const char *when)
+void cache_add_entry(struct cli_json *json, const jg_cache_entry *entry)
 {
     const char *at = entry->metadata != NULL ? entry->metadata : "";
     const char *end = at + (entry->metadata != NULL ? entry->metadata_size : 0);
-    bool is_first = true;
+    char key[CACHE_KEY_SIZE], when[32], name[VALUE_SIZE];
 
-    printf("{");
-    cli_json_field(stdout, "key", key, true);
-    cli_json_field(stdout, "state", jg_cache_result_name(entry->state), true);
-    printf("\"file_bytes\": %" PRIu64 ", \"payload_bytes\": %zu, ", entry->file_bytes,
-           entry->payload_size);
-    cli_json_field(stdout, "modified", when, true);
-    printf("\"record\": {");
+    cache_key_print(&entry->name, key);
+    print_time(entry->modified, when, sizeof(when));
+    cli_json_open_object(json, NULL);
+    cli_json_add_text(json, "key", key);
+    cli_json_add_text(json, "state", jg_cache_result_name(entry->state));
+    cli_json_add_uint(json, "file_bytes", entry->file_bytes);
+    cli_json_add_uint(json, "payload_bytes", entry->payload_size);
+    cli_json_add_text(json, "modified", when);
+    cli_json_open_object(json, "record");
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
         const char *equals = memchr(at, '=', length);
 
-        if (equals != NULL) {
-            printf("%s", is_first ? "" : ", ");
-            cli_json_text(stdout, at, (size_t)(equals - at));
-            printf(": ");
-            cli_json_text(stdout, equals + 1, length - (size_t)(equals + 1 - at));
-            is_first = false;
+        if (equals != NULL && (size_t)(equals - at) < sizeof(name)) {
+            snprintf(name, sizeof(name), "%.*s", (int)(equals - at), at);
+            cli_json_add_bytes(json, name, equals + 1, length - (size_t)(equals + 1 - at));
         }
         at += length + 1;
     }
-    printf("}}");
+    cli_json_close_object(json);
+    cli_json_close_object(json);
+}
+
+/* A line of the table: sorted by what it is of. */
+struct row {
+    char key[CACHE_KEY_SIZE], when[32], target[32], problem[VALUE_SIZE];
+    uint64_t bytes;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+    const int problems = strcmp(left->problem, right->problem);
+    const int targets = strcmp(left->target, right->target);
+
+    return problems != 0  ? problems
+           : targets != 0 ? targets
+                          : strcmp(left->key, right->key);
+}
+
+static void add_row(struct listing *listing, const jg_cache_entry *entry)
+{
+    const bool is_kernel = cache_entry_is_kernel(entry);
+
+    if (listing->count == listing->room) {
+        const size_t room = listing->room > 0 ? 2 * listing->room : 64;
+        struct row *rows = cli_alloc(room * sizeof(*rows));
+
+        if (listing->count > 0) {
+            memcpy(rows, listing->rows, listing->count * sizeof(*rows));
+        }
+        free(listing->rows);
+        listing->rows = rows;
+        listing->room = room;
+    }
+    struct row *row = &listing->rows[listing->count++];
+    cache_key_print(&entry->name, row->key);
+    print_time(entry->modified, row->when, sizeof(row->when));
+    print_target(entry, row->target, sizeof(row->target));
+    cache_entry_value(entry, is_kernel ? "problem" : "kind", row->problem,
+                      sizeof(row->problem));
+    if (entry->state != JG_CACHE_OK) {
+        snprintf(row->problem, sizeof(row->problem), "%s",
+                 jg_cache_result_name(entry->state));
+    }
+    row->bytes = entry->file_bytes;
+}
+
+/* Scripts read a line for each entry: the head is for people. */
+static void print_rows(const struct listing *listing)
+{
+    if (listing->count > 0 && cli_is_terminal(stdout)) {
+        printf("%s%-32s %9s %-20s %-11s problem%s\n", cli_tone(stdout, CLI_TONE_HEAD),
+               "key", "bytes", "made (UTC)", "for", cli_tone(stdout, CLI_TONE_END));
+    }
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct row *row = &listing->rows[i];
+        const int column = printf("%s %9" PRIu64 " %s %-11s ", row->key, row->bytes,
+                                  row->when, row->target);
+
+        cli_print_line(stdout, row->problem, strlen(row->problem), (size_t)column, 4);
+    }
 }
 
 static int list_entry(void *user, const jg_cache_entry *entry)
 {
     struct listing *listing = user;
-    char key[CACHE_KEY_SIZE], when[32], arch[32], problem[VALUE_SIZE];
 
     if (entry->state == JG_CACHE_OK && !listing->all && !cache_entry_is_kernel(entry)) {
         return 0;
     }
     add_to_totals(&listing->totals, entry);
-    cache_key_print(&entry->name, key);
-    print_time(entry->modified, when, sizeof(when));
-    if (listing->json) {
-        printf("%s", listing->is_first ? "\n  " : ",\n  ");
-        listing->is_first = false;
-        list_json(entry, key, when);
-        return 0;
+    if (listing->is_json) {
+        cache_add_entry(&listing->json, entry);
+    } else {
+        add_row(listing, entry);
     }
-    print_target(entry, arch, sizeof(arch));
-    cache_entry_value(entry, cache_entry_is_kernel(entry) ? "problem" : "kind", problem,
-                      sizeof(problem));
-    printf("%s %9" PRIu64 " %s %-7s %s\n", key, entry->file_bytes, when, arch,
-           entry->state != JG_CACHE_OK ? jg_cache_result_name(entry->state) : problem);
     return 0;
 }
 
 static const struct cli_help ls_help = {
     "cache ls [--all] [--json] [--cache DIR]",
-    "Lists the kernels of the cache: key, bytes, time of creation, architecture (with /ptx\n"
-    "if it is PTX for the emulator), problem.\n"
+    "Lists the kernels of the cache, sorted by problem: key, bytes, time of creation (UTC),\n"
+    "architecture (with /ptx if it is PTX for the emulator), problem.\n"
     "Entries whose header is damaged are listed with the reason.\n",
     "  jit-gemm cache ls\n  jit-gemm cache ls --json --cache /srv/model/kernels\n",
 };
 
 static int cache_ls(int argc, char **argv)
 {
-    struct listing listing = {.is_first = true};
+    struct listing listing = {.json = {.file = stdout}};
     const char *folder = NULL;
     const struct cli_option own[] = {
         {"--all", NULL, "also the library's own small records", CLI_FLAG, &listing.all},
-        {"--json", NULL, "print a JSON array", CLI_FLAG, &listing.json},
+        {"--json", NULL, "print a JSON array", CLI_FLAG, &listing.is_json},
         {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
         {0},
     };
@@ -254,16 +311,21 @@ static int cache_ls(int argc, char **argv)
     if (cache_tool_open(folder, true, &cache) != CLI_OK) {
         return CLI_FAILED;
     }
-    if (listing.json) {
-        printf("[");
+    if (listing.is_json) {
+        cli_json_open_list(&listing.json, NULL);
     }
     jg_cache_result result = jg_cache_walk(cache, 0, list_entry, &listing);
-    if (listing.json) {
-        printf("%s]\n", listing.is_first ? "" : "\n");
+    if (listing.is_json) {
+        cli_json_close_list(&listing.json);
     } else if (result == JG_CACHE_OK) {
+        if (listing.count > 0) {
+            qsort(listing.rows, listing.count, sizeof(*listing.rows), compare_rows);
+        }
+        print_rows(&listing);
         cli_note("%" PRIu64 " entries, %" PRIu64 " bytes in %s", listing.totals.entries,
                  listing.totals.bytes, jg_cache_folder(cache));
     }
+    free(listing.rows);
     jg_cache_close(cache);
     return result == JG_CACHE_OK
                ? CLI_OK
@@ -297,7 +359,7 @@ static const char *find_limit(void)
 static void print_stat_json(const jg_cache *cache, const struct totals *totals,
                             const char *oldest, const char *newest)
 {
-    printf("{");
+    printf("{\"command\": \"cache stat\", ");
     cli_json_field(stdout, "folder", jg_cache_folder(cache), true);
     printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"notes\": %" PRIu64
            ", \"bytes\": %" PRIu64 ", \"bad\": %" PRIu64 ", \"targets\": {",
@@ -379,39 +441,62 @@ static int cache_stat(int argc, char **argv)
 struct check {
     uint64_t good, bad;
     bool remove;
+    struct cli_json *json; /* NULL: lines of text */
 };
 
-bool cache_check_entry(const jg_cache_entry *entry, const char *suffix)
+const char *cache_find_fault(const jg_cache_entry *entry, char buffer[CACHE_FAULT_SIZE])
 {
-    char key[CACHE_KEY_SIZE];
     const char *wrong = entry->state == JG_CACHE_OK
                             ? jg_stored_check(entry->material, entry->material_size,
                                               entry->payload, entry->payload_size)
                             : NULL;
 
     if (entry->state == JG_CACHE_OK && wrong == NULL) {
-        return true;
+        return NULL;
     }
-    cache_key_print(&entry->name, key);
-    printf("%s %s%s%s\n", key, wrong != NULL ? "bad code: " : "",
-           wrong != NULL ? wrong : jg_cache_result_name(entry->state), suffix);
-    return false;
+    snprintf(buffer, CACHE_FAULT_SIZE, "%s%s", wrong != NULL ? "bad code: " : "",
+             wrong != NULL ? wrong : jg_cache_result_name(entry->state));
+    return buffer;
+}
+
+bool cache_check_entry(const jg_cache_entry *entry, FILE *file)
+{
+    char key[CACHE_KEY_SIZE], buffer[CACHE_FAULT_SIZE];
+    const char *fault = cache_find_fault(entry, buffer);
+
+    if (fault != NULL) {
+        cache_key_print(&entry->name, key);
+        fprintf(file, "%s %s\n", key, fault);
+    }
+    return fault == NULL;
 }
 
 static int check_entry(void *user, const jg_cache_entry *entry)
 {
     struct check *check = user;
+    char key[CACHE_KEY_SIZE], buffer[CACHE_FAULT_SIZE];
+    const char *fault = cache_find_fault(entry, buffer);
 
-    if (cache_check_entry(entry, check->remove ? ", removed" : "")) {
+    if (fault == NULL) {
         check->good++;
         return 0;
     }
     check->bad++;
+    cache_key_print(&entry->name, key);
+    if (check->json != NULL) {
+        cli_json_open_object(check->json, NULL);
+        cli_json_add_text(check->json, "key", key);
+        cli_json_add_text(check->json, "fault", fault);
+        cli_json_close_object(check->json);
+    } else {
+        printf("%s %s%s\n", key, fault, check->remove ? ", removed" : "");
+    }
     return check->remove;
 }
 
 static const struct cli_help verify_help = {
-    "cache verify [FILE [--key PUBLIC]... [--least-serial N]] [--remove] [--cache DIR]",
+    "cache verify [FILE [--key PUBLIC]... [--least-serial N]] [--remove] [--json]\n"
+    "       [--cache DIR]",
     "Reads every entry of the cache folder, or of a bundle, verifies its checksums, and looks\n"
     "at its code as a create does. Bad entries are named, and exit code 1 says that there\n"
     "were some. They do no harm: reading one is a miss. A signed bundle's key and serial\n"
@@ -420,27 +505,67 @@ static const struct cli_help verify_help = {
     "  jit-gemm cache verify model.jgb --key release.pub --least-serial 7\n",
 };
 
-static void print_signature(const jg_cache *cache)
+static void print_signature(const jg_cache *cache, struct cli_json *json)
 {
     jg_cache_public_key key;
     uint64_t serial = 0;
     char text[JG_CACHE_KEY_TEXT_SIZE];
+    const bool is_signed = jg_cache_signature(cache, &key, &serial);
 
-    if (jg_cache_signature(cache, &key, &serial)) {
+    if (is_signed) {
         jg_cache_key_print(key.bytes, text);
-        printf("signature: serial=%" PRIu64 " key=%s\n", serial, text);
     }
+    if (json == NULL && is_signed) {
+        printf("signature: serial=%" PRIu64 " key=%s\n", serial, text);
+    } else if (json != NULL && is_signed) {
+        cli_json_open_object(json, "signature");
+        cli_json_add_uint(json, "serial", serial);
+        cli_json_add_text(json, "key", text);
+        cli_json_close_object(json);
+    } else if (json != NULL) {
+        cli_json_add_null(json, "signature");
+    }
+}
+
+/* Looks at all entries, and says what came of it. */
+static int verify_entries(jg_cache *cache, struct check *check)
+{
+    if (check->json != NULL) {
+        cli_json_open_command(check->json, "cache verify");
+        cli_json_add_text(check->json, "path", jg_cache_folder(cache));
+    }
+    print_signature(cache, check->json);
+    if (check->json != NULL) {
+        cli_json_open_list(check->json, "faults");
+    }
+    const jg_cache_result result = jg_cache_walk(cache, 1, check_entry, check);
+    if (check->json != NULL) {
+        cli_json_close_list(check->json);
+        cli_json_add_uint(check->json, "good", check->good);
+        cli_json_add_uint(check->json, "bad", check->bad);
+        cli_json_add_bool(check->json, "removed", check->remove);
+        cli_json_close_object(check->json);
+    } else if (result == JG_CACHE_OK) {
+        printf("verify: good=%" PRIu64 " bad=%" PRIu64 "\n", check->good, check->bad);
+    }
+    if (result != JG_CACHE_OK) {
+        return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
+    }
+    return check->bad ? CLI_FAILED : CLI_OK;
 }
 
 static int cache_verify(int argc, char **argv)
 {
     struct check check = {0};
+    struct cli_json writer = {.file = stdout};
+    bool json = false;
     struct cache_signers signers = {.count = 0};
     struct cli_list key_words = {.count = 0};
     int64_t least_serial = 0;
     const char *folder = NULL;
     const struct cli_option own[] = {
         {"--remove", NULL, "remove the bad entries", CLI_FLAG, &check.remove},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {"--key", "PUBLIC",
          "the bundle must be signed by this key, or another one\nthat is so named: 64 "
          "digits, or a file of them",
@@ -481,14 +606,10 @@ static int cache_verify(int argc, char **argv)
     if (code != CLI_OK) {
         return code;
     }
-    print_signature(cache);
-    jg_cache_result result = jg_cache_walk(cache, 1, check_entry, &check);
+    check.json = json ? &writer : NULL;
+    code = verify_entries(cache, &check);
     jg_cache_close(cache);
-    if (result != JG_CACHE_OK) {
-        return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
-    }
-    printf("verify: good=%" PRIu64 " bad=%" PRIu64 "\n", check.good, check.bad);
-    return check.bad ? CLI_FAILED : CLI_OK;
+    return code;
 }
 
 /* Seconds of "90", "90s", "15m", "12h" or "30d". */
@@ -515,7 +636,7 @@ static bool read_age(const char *text, int64_t *ret_seconds)
 }
 
 static const struct cli_help gc_help = {
-    "cache gc [--max-bytes SIZE] [--max-age AGE] [--cache DIR]",
+    "cache gc [--max-bytes SIZE] [--max-age AGE] [--json] [--cache DIR]",
     "Removes the oldest entries until the folder fits, and what dead writers and damaged\n"
     "entries left behind. Files that are not the cache's own are never touched.\n",
     "  jit-gemm cache gc --max-bytes 512M --max-age 90d\n",
@@ -539,11 +660,13 @@ static int cache_gc(int argc, char **argv)
     const char *folder = NULL, *age_text = NULL;
     uint64_t max_bytes = 0, removed = 0, bytes = 0;
     int64_t max_age = 0;
+    bool json = false;
     const struct cli_option own[] = {
         {"--max-bytes", "SIZE", "most bytes to keep, such as 512M; 0: no limit", CLI_BYTES,
          &max_bytes},
         {"--max-age", "AGE", "remove what is older: seconds, or such as 12h or 90d",
          CLI_TEXT, &age_text},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {"--cache", "DIR", "cache folder; default as everywhere", CLI_TEXT, &folder},
         {0},
     };
@@ -567,7 +690,18 @@ static int cache_gc(int argc, char **argv)
     const jg_cache_result result =
         jg_cache_trim(cache, max_bytes, max_age, &removed, &bytes);
     code = result == JG_CACHE_OK ? CLI_OK : report_uncleaned(cache, result);
-    printf("gc: removed=%" PRIu64 " bytes=%" PRIu64 "\n", removed, bytes);
+    if (json) {
+        struct cli_json writer = {.file = stdout};
+
+        cli_json_open_command(&writer, "cache gc");
+        cli_json_add_text(&writer, "folder", jg_cache_folder(cache));
+        cli_json_add_uint(&writer, "removed", removed);
+        cli_json_add_uint(&writer, "bytes", bytes);
+        cli_json_add_bool(&writer, "whole", result == JG_CACHE_OK);
+        cli_json_close_object(&writer);
+    } else {
+        printf("gc: removed=%" PRIu64 " bytes=%" PRIu64 "\n", removed, bytes);
+    }
     jg_cache_close(cache);
     return code;
 }

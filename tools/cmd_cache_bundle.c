@@ -27,6 +27,7 @@ struct exporting {
     struct jg_shipment *shipment;
     const char *archs; /* with commas; NULL: all */
     const char *kind;  /* "cubin", "ptx"; NULL: both */
+    bool json;
     uint64_t bad;
     jg_cache_result failure;
 };
@@ -51,7 +52,7 @@ static int export_entry(void *user, const jg_cache_entry *entry)
     struct exporting *state = user;
     char kind[KIND_SIZE], arch[ARCH_SIZE];
 
-    if (!cache_check_entry(entry, "")) {
+    if (!cache_check_entry(entry, state->json ? stderr : stdout)) {
         state->bad++;
         return 0;
     }
@@ -100,16 +101,28 @@ static int write_shipment(struct exporting *state, const char *path)
         return cli_error("%s cannot be written (%s): %s", path,
                          jg_cache_result_name(result), reason);
     }
-    printf("bundle: kernels=%" PRIu64 " bytes=%" PRIu64 " %s\n", counts.entries,
-           counts.bytes, path);
+    if (state->json) {
+        struct cli_json json = {.file = stdout};
+
+        cli_json_open_command(&json, "cache export");
+        cli_json_open_object(&json, "bundle");
+        cli_json_add_uint(&json, "kernels", counts.entries);
+        cli_json_add_uint(&json, "bytes", counts.bytes);
+        cli_json_add_text(&json, "path", path);
+        cli_json_close_object(&json);
+        cli_json_close_object(&json);
+    } else {
+        printf("bundle: kernels=%" PRIu64 " bytes=%" PRIu64 " %s\n", counts.entries,
+               counts.bytes, path);
+    }
     return CLI_OK;
 }
 
 /* What the folder has. */
 static int export_folder(const char *folder, const char *archs, const char *kind,
-                         const char *path)
+                         const char *path, bool json)
 {
-    struct exporting state = {.archs = archs, .kind = kind};
+    struct exporting state = {.archs = archs, .kind = kind, .json = json};
 
     if (cache_tool_open(folder, true, &state.cache) != CLI_OK) {
         return CLI_FAILED;
@@ -129,8 +142,10 @@ int cache_export(int argc, char **argv)
 {
     struct cli_context_options options = {0};
     const char *path = NULL, *device = NULL;
+    bool json = false;
     const struct cli_option own[] = {
         {"-o", "FILE", "the bundle to write", CLI_TEXT, &path},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {"--device", "gpu|emulator",
          "machine code, or the PTX that the emulator takes;\ndefault: both, and of a "
          "manifest machine code",
@@ -160,6 +175,7 @@ int cache_export(int argc, char **argv)
                                              .path = argv[1],
                                              .device = device != NULL ? device : "gpu",
                                              .require_cached = true,
+                                             .json = json,
                                              .bundle = path};
         return cli_run_manifest(&job, &options);
     }
@@ -181,13 +197,14 @@ int cache_export(int argc, char **argv)
                          device == NULL ? NULL
                          : is_emulator  ? "ptx"
                                         : "cubin",
-                         path);
+                         path, json);
 }
 
 /* ---------------------------------------------------------------------------- import */
 
 static const struct cli_help import_help = {
-    "cache import FILE [--cache-key PUBLIC]... [--cache-least-serial N] [--cache DIR]",
+    "cache import FILE [--cache-key PUBLIC]... [--cache-least-serial N] [--json]\n"
+    "       [--cache DIR]",
     "Puts the kernels of a bundle into the cache folder; what is there already is kept. A\n"
     "context can also read the bundle where it lies, as a --cache-root. If one of its\n"
     "entries is bad, it is named and nothing is imported; neither is a bundle that none of\n"
@@ -201,13 +218,14 @@ struct importing {
     jg_cache *cache;
     uint64_t bad, stored, present;
     int code;
+    bool json;
 };
 
 static int check_import(void *user, const jg_cache_entry *entry)
 {
     struct importing *state = user;
 
-    state->bad += !cache_check_entry(entry, "");
+    state->bad += !cache_check_entry(entry, state->json ? stderr : stdout);
     return 0;
 }
 
@@ -255,9 +273,9 @@ static int import_entry(void *user, const jg_cache_entry *entry)
     return 0;
 }
 
-static int import_bundle(jg_cache *bundle, const char *path, const char *folder)
+static int import_bundle(jg_cache *bundle, const char *path, const char *folder, bool json)
 {
-    struct importing state = {.code = CLI_OK};
+    struct importing state = {.code = CLI_OK, .json = json};
 
     (void)jg_cache_walk(bundle, true, check_import, &state);
     if (state.bad > 0) {
@@ -269,7 +287,16 @@ static int import_bundle(jg_cache *bundle, const char *path, const char *folder)
         return CLI_FAILED;
     }
     (void)jg_cache_walk(bundle, true, import_entry, &state);
-    if (state.code == CLI_OK) {
+    if (state.code == CLI_OK && json) {
+        struct cli_json writer = {.file = stdout};
+
+        cli_json_open_command(&writer, "cache import");
+        cli_json_add_uint(&writer, "kernels", state.stored + state.present);
+        cli_json_add_uint(&writer, "stored", state.stored);
+        cli_json_add_uint(&writer, "present", state.present);
+        cli_json_add_text(&writer, "folder", jg_cache_folder(state.cache));
+        cli_json_close_object(&writer);
+    } else if (state.code == CLI_OK) {
         printf("import: kernels=%" PRIu64 " stored=%" PRIu64 " present=%" PRIu64 " %s\n",
                state.stored + state.present, state.stored, state.present,
                jg_cache_folder(state.cache));
@@ -282,7 +309,8 @@ int cache_import(int argc, char **argv)
 {
     struct cli_context_options options = {0};
     struct cache_signers signers = {.count = 0};
-    struct cli_option own[CLI_SIGNER_OPTION_COUNT + 2];
+    struct cli_option own[CLI_SIGNER_OPTION_COUNT + 3];
+    bool json = false;
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *bundle = NULL;
 
@@ -290,7 +318,9 @@ int cache_import(int argc, char **argv)
     own[CLI_SIGNER_OPTION_COUNT] =
         (struct cli_option){"--cache", "DIR", "cache folder; default as everywhere",
                             CLI_TEXT, &options.cache_dir};
-    own[CLI_SIGNER_OPTION_COUNT + 1] = (struct cli_option){0};
+    own[CLI_SIGNER_OPTION_COUNT + 1] =
+        (struct cli_option){"--json", NULL, "print one JSON object", CLI_FLAG, &json};
+    own[CLI_SIGNER_OPTION_COUNT + 2] = (struct cli_option){0};
     int words = 0, code = cli_parse(&import_help, groups, argc, argv, &words);
 
     if (code >= 0) {
@@ -310,7 +340,7 @@ int cache_import(int argc, char **argv)
         code = cache_tool_open_bundle(argv[1], &signers, &bundle);
     }
     if (code == CLI_OK) {
-        code = import_bundle(bundle, argv[1], options.cache_dir);
+        code = import_bundle(bundle, argv[1], options.cache_dir, json);
     }
     jg_cache_close(bundle);
     return code;

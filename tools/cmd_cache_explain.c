@@ -24,6 +24,7 @@ static const struct cli_help explain_help = {
 struct key_search {
     const char *digits;
     int found;
+    struct cli_json *json; /* NULL: text */
 };
 
 static int print_entry_of_key(void *user, const jg_cache_entry *entry)
@@ -33,6 +34,11 @@ static int print_entry_of_key(void *user, const jg_cache_entry *entry)
 
     cache_key_print(&entry->name, key);
     if (strncmp(key, search->digits, strlen(search->digits)) != 0) {
+        return 0;
+    }
+    if (search->json != NULL) {
+        cache_add_entry(search->json, entry);
+        search->found++;
         return 0;
     }
     printf("%skey=%s\nstate=%s\nfile_bytes=%" PRIu64 "\npayload_bytes=%zu\n",
@@ -61,11 +67,20 @@ static bool is_key(const char *word)
     return true;
 }
 
-static int explain_key(jg_cache *cache, const char *digits)
+static int explain_key(jg_cache *cache, const char *digits, bool is_json)
 {
-    struct key_search search = {.digits = digits};
-    jg_cache_result result = jg_cache_walk(cache, 1, print_entry_of_key, &search);
+    struct cli_json json = {.file = stdout};
+    struct key_search search = {.digits = digits, .json = is_json ? &json : NULL};
 
+    if (is_json) {
+        cli_json_open_command(&json, "cache explain");
+        cli_json_open_list(&json, "entries");
+    }
+    jg_cache_result result = jg_cache_walk(cache, 1, print_entry_of_key, &search);
+    if (is_json) {
+        cli_json_close_list(&json);
+        cli_json_close_object(&json);
+    }
     if (result != JG_CACHE_OK) {
         return cli_error("the folder cannot be read: %s", jg_cache_result_name(result));
     }
@@ -216,21 +231,64 @@ static int look_at_entry(void *user, const jg_cache_entry *entry)
     return 0;
 }
 
-static void print_near(const struct problem_search *search)
+static const char *differences_of(const struct near_entry *near)
 {
-    for (size_t i = 0; i < search->near_count; i++) {
-        const struct near_entry *near = &search->near[i];
+    return near->count > 0 ? near->differences
+                           : "the epilogue's text or operands, or the library's version";
+}
 
-        printf("near     %s %s\n", near->key, near->problem);
-        printf("         differs in %s\n",
-               near->count ? near->differences
-                           : "the epilogue's text or operands, or the library's version");
+static void print_text(const struct problem_search *search, const char *problem,
+                       const char *folder, const char *reason)
+{
+    printf("problem  %s\narch     %s\nfolder   %s\n", problem, search->arch, folder);
+    printf("cached   %s\n", reason == NULL ? "yes" : "no");
+    for (size_t i = 0; i < search->exact_count; i++) {
+        printf("%s %s\n",
+               reason == NULL ? "entry   "
+                              : "other    the same source by another "
+                                "compiler or library:",
+               search->exact[i]);
     }
+    if (reason != NULL) {
+        printf("reason   %s\n", reason);
+    }
+    for (size_t i = 0; i < search->near_count; i++) {
+        printf("near     %s %s\n", search->near[i].key, search->near[i].problem);
+        printf("         differs in %s\n", differences_of(&search->near[i]));
+    }
+}
+
+static void print_json(const struct problem_search *search, const char *problem,
+                       const char *folder, const char *reason)
+{
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "cache explain");
+    cli_json_add_text(&json, "problem", problem);
+    cli_json_add_text(&json, "arch", search->arch);
+    cli_json_add_text(&json, "folder", folder);
+    cli_json_add_bool(&json, "cached", reason == NULL);
+    cli_json_add_text(&json, "reason", reason);
+    cli_json_open_list(&json, reason == NULL ? "keys" : "other_keys");
+    for (size_t i = 0; i < search->exact_count; i++) {
+        cli_json_add_text(&json, NULL, search->exact[i]);
+    }
+    cli_json_close_list(&json);
+    cli_json_open_list(&json, "near");
+    for (size_t i = 0; i < search->near_count; i++) {
+        cli_json_open_object(&json, NULL);
+        cli_json_add_text(&json, "key", search->near[i].key);
+        cli_json_add_text(&json, "problem", search->near[i].problem);
+        cli_json_add_text(&json, "differs_in", differences_of(&search->near[i]));
+        cli_json_close_object(&json);
+    }
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
 }
 
 static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
                               const struct cli_problem *problem, bool is_emulator,
-                              bool verbose)
+                              bool json, bool verbose)
 {
     struct problem_search search = {.problem = &problem->problem,
                                     .arch = jit_gemm_context_arch(context),
@@ -248,10 +306,6 @@ static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
         return cli_report(status, &snippet, verbose);
     }
     search.source = jit_gemm_artifact_data(source, &search.source_size);
-    char *text = cli_problem_text(&problem->problem);
-    printf("problem  %s\narch     %s\nfolder   %s\n", text, search.arch,
-           jg_cache_folder(cache));
-    free(text);
     jg_cache_result result = jg_cache_walk(cache, 0, look_at_entry, &search);
     jit_gemm_artifact_destroy(&source);
     if (result != JG_CACHE_OK) {
@@ -261,18 +315,10 @@ static int explain_in_context(jg_cache *cache, jit_gemm_context *context,
     status = jit_gemm_build(context, &problem->problem,
                             is_emulator ? JIT_GEMM_EMIT_PTX : JIT_GEMM_EMIT_CUBIN, &kernel);
     jit_gemm_artifact_destroy(&kernel);
-    printf("cached   %s\n", status == JIT_GEMM_OK ? "yes" : "no");
-    for (size_t i = 0; i < search.exact_count; i++) {
-        printf("%s %s\n",
-               status == JIT_GEMM_OK ? "entry   "
-                                     : "other    the same source by another "
-                                       "compiler or library:",
-               search.exact[i]);
-    }
-    if (status != JIT_GEMM_OK) {
-        printf("reason   %s\n", jit_gemm_last_error());
-    }
-    print_near(&search);
+    char *text = cli_problem_text(&problem->problem);
+    (json ? print_json : print_text)(&search, text, jg_cache_folder(cache),
+                                     status == JIT_GEMM_OK ? NULL : jit_gemm_last_error());
+    free(text);
     return status == JIT_GEMM_OK ? CLI_OK : CLI_FAILED;
 }
 
@@ -281,9 +327,11 @@ int cache_explain(int argc, char **argv)
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
     const char *device = "gpu";
+    bool json = false;
     const struct cli_option own[] = {
         {"--device", "gpu|emulator", "whose kernel: machine code, or PTX", CLI_TEXT,
          &device},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     jit_gemm_context *context = NULL;
@@ -302,7 +350,7 @@ int cache_explain(int argc, char **argv)
     if (words == 1 && is_key(argv[1])) {
         code = cache_tool_open(options.cache_dir, true, &cache);
         if (code == CLI_OK) {
-            code = explain_key(cache, argv[1]);
+            code = explain_key(cache, argv[1], json);
         }
         jg_cache_close(cache);
         return code;
@@ -319,7 +367,8 @@ int cache_explain(int argc, char **argv)
         code = cache_tool_open(options.cache_dir, true, &cache);
     }
     if (code == CLI_OK) {
-        code = explain_in_context(cache, context, &problem, is_emulator, options.verbose);
+        code = explain_in_context(cache, context, &problem, is_emulator, json,
+                                  options.verbose);
     }
     jg_cache_close(cache);
     jit_gemm_context_destroy(&context);

@@ -95,14 +95,14 @@ static int read_secret(const char *path, jg_cache_secret_key *ret_secret)
 /* ---------------------------------------------------------------------------- keygen */
 
 static const struct cli_help keygen_help = {
-    "cache keygen -o NAME",
+    "cache keygen -o NAME [--json]",
     "Makes a key pair to sign bundles with: the secret key in the file NAME, which nobody\n"
     "else may read, and the public one in NAME.pub, for those who verify. Neither file may\n"
     "be there yet.\n",
     "  jit-gemm cache keygen -o release\n",
 };
 
-static int write_key_files(const char *name, const jg_cache_secret_key *secret)
+static int write_key_files(const char *name, const jg_cache_secret_key *secret, bool json)
 {
     char path[PATH_SIZE], text[SECRET_BYTES + 1], public_text[JG_CACHE_KEY_TEXT_SIZE];
     const jg_cache_public_key key = jg_cache_public_key_of(secret);
@@ -123,17 +123,29 @@ static int write_key_files(const char *name, const jg_cache_secret_key *secret)
         (void)unlink(name);
         return code;
     }
-    printf("keygen: key=%.*s secret=%s public=%s\n", (int)sizeof(public_text) - 1,
-           public_text, name, path);
+    if (json) {
+        struct cli_json writer = {.file = stdout};
+
+        cli_json_open_command(&writer, "cache keygen");
+        cli_json_add_bytes(&writer, "key", public_text, sizeof(public_text) - 1);
+        cli_json_add_text(&writer, "secret", name);
+        cli_json_add_text(&writer, "public", path);
+        cli_json_close_object(&writer);
+    } else {
+        printf("keygen: key=%.*s secret=%s public=%s\n", (int)sizeof(public_text) - 1,
+               public_text, name, path);
+    }
     return CLI_OK;
 }
 
 int cache_keygen(int argc, char **argv)
 {
     const char *name = NULL;
+    bool json = false;
     const struct cli_option own[] = {
         {"-o", "NAME", "the secret key's file; the public one is NAME.pub", CLI_TEXT,
          &name},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     const struct cli_option *groups[] = {own, NULL};
@@ -153,7 +165,7 @@ int cache_keygen(int argc, char **argv)
     if (getentropy(secret.bytes, sizeof(secret.bytes)) != 0) {
         return cli_error("the system gives no random numbers: %s", strerror(errno));
     }
-    code = write_key_files(name, &secret);
+    code = write_key_files(name, &secret, json);
     explicit_bzero(&secret, sizeof(secret));
     return code;
 }
@@ -161,7 +173,7 @@ int cache_keygen(int argc, char **argv)
 /* ------------------------------------------------------------------------------ sign */
 
 static const struct cli_help sign_help = {
-    "cache sign FILE --key SECRETFILE [--serial N]",
+    "cache sign FILE --key SECRETFILE [--serial N] [--json]",
     "Signs a bundle, in its place: readers that are given the public key take it then, and\n"
     "nothing else. Its entries are verified first; a signature that it has is replaced.\n"
     "Readers can refuse serial numbers below one that they name, so that nobody hands them\n"
@@ -174,13 +186,14 @@ struct signing {
     jg_cache_bundle_writer *writer;
     uint64_t kernels, bad;
     jg_cache_result failure;
+    bool json;
 };
 
 static int add_entry(void *user, const jg_cache_entry *entry)
 {
     struct signing *state = user;
 
-    if (!cache_check_entry(entry, "")) {
+    if (!cache_check_entry(entry, state->json ? stderr : stdout)) {
         state->bad++;
         return 0;
     }
@@ -211,14 +224,26 @@ static int write_signed(struct signing *state, const char *path,
                          reason);
     }
     jg_cache_key_print(key.bytes, text);
-    printf("sign: kernels=%" PRIu64 " serial=%" PRIu64 " key=%s %s\n", state->kernels,
-           serial, text, path);
+    if (state->json) {
+        struct cli_json writer = {.file = stdout};
+
+        cli_json_open_command(&writer, "cache sign");
+        cli_json_add_uint(&writer, "kernels", state->kernels);
+        cli_json_add_uint(&writer, "serial", serial);
+        cli_json_add_text(&writer, "key", text);
+        cli_json_add_text(&writer, "path", path);
+        cli_json_close_object(&writer);
+    } else {
+        printf("sign: kernels=%" PRIu64 " serial=%" PRIu64 " key=%s %s\n", state->kernels,
+               serial, text, path);
+    }
     return CLI_OK;
 }
 
-static int sign_bundle(const char *path, const jg_cache_secret_key *secret, uint64_t serial)
+static int sign_bundle(const char *path, const jg_cache_secret_key *secret, uint64_t serial,
+                       bool json)
 {
-    struct signing state = {.failure = JG_CACHE_OK};
+    struct signing state = {.failure = JG_CACHE_OK, .json = json};
 
     if (cache_tool_open_bundle(path, NULL, &state.bundle) != CLI_OK) {
         return CLI_FAILED;
@@ -235,10 +260,12 @@ int cache_sign(int argc, char **argv)
 {
     const char *key_path = NULL;
     int64_t serial = 0;
+    bool json = false;
     const struct cli_option own[] = {
         {"--key", "SECRETFILE", "the secret key, as `cache keygen` made it", CLI_TEXT,
          &key_path},
         {"--serial", "N", "serial number of the bundle; default: 0", CLI_INT, &serial},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     const struct cli_option *groups[] = {own, NULL};
@@ -256,7 +283,7 @@ int cache_sign(int argc, char **argv)
     }
     code = read_secret(key_path, &secret);
     if (code == CLI_OK) {
-        code = sign_bundle(argv[1], &secret, (uint64_t)serial);
+        code = sign_bundle(argv[1], &secret, (uint64_t)serial, json);
     }
     explicit_bzero(&secret, sizeof(secret));
     return code;

@@ -7,9 +7,6 @@
 #include "cli.h"
 #include "jit_gemm/device.h"
 
-/* Plans and builds where there is no device. */
-#define FALLBACK_ARCH "sm_90a"
-
 enum { PATH_BYTES = PATH_MAX + 8 };
 
 static const struct cli_help doctor_help = {
@@ -26,16 +23,6 @@ struct finding {
     jit_gemm_status status;    /* of a create */
     char *text;                /* a line each */
 };
-
-static void describe_context(struct finding *finding)
-{
-    size_t length = 0;
-
-    (void)jit_gemm_context_describe(finding->context, NULL, 0, &length);
-    finding->text = cli_alloc(length + 1);
-    finding->status =
-        jit_gemm_context_describe(finding->context, finding->text, length + 1, NULL);
-}
 
 /* Opens the device if there is one; otherwise a context that can plan and build. */
 static int look_at_device(const struct cli_context_options *options,
@@ -64,13 +51,13 @@ static int look_at_device(const struct cli_context_options *options,
     }
     jit_gemm_status status = jit_gemm_context_create(&settings, &ret_finding->context);
     if (status != JIT_GEMM_OK && !settings.arch) {
-        settings.arch = FALLBACK_ARCH;
+        settings.arch = CLI_ANY_ARCH;
         status = jit_gemm_context_create(&settings, &ret_finding->context);
     }
     if (status != JIT_GEMM_OK) {
         return cli_report(status, NULL, options->verbose);
     }
-    describe_context(ret_finding);
+    ret_finding->status = cli_describe(ret_finding->context, &ret_finding->text);
     return CLI_OK;
 }
 
@@ -95,32 +82,9 @@ static char *make_emulator_text(const struct finding *finding)
 
 /* ------------------------------------------------------------------------------- JSON */
 
-/* A line of a description behind "name: "; NULL without one. `at` goes behind it. */
-static char *copy_fact(const char **at, const char *name)
-{
-    const size_t size = strlen(name);
-
-    for (const char *line = *at; *line != '\0';) {
-        const size_t length = strcspn(line, "\n");
-
-        if (length > size && strncmp(line, name, size) == 0 && line[size] == ':') {
-            const char *value = line + size + 1 + strspn(line + size + 1, " ");
-            const size_t value_size = (size_t)(line + length - value);
-            char *copy = cli_alloc(value_size + 1);
-
-            memcpy(copy, value, value_size);
-            copy[value_size] = '\0';
-            *at = line + length;
-            return copy;
-        }
-        line += length + (line[length] != '\0');
-    }
-    return NULL;
-}
-
 static void print_fact(const char *text, const char *name, const char *field)
 {
-    char *value = copy_fact(&text, name);
+    char *value = cli_copy_fact(&text, name);
 
     if (value != NULL) {
         cli_json_field(stdout, field, value, true);
@@ -133,7 +97,7 @@ static void print_fact(const char *text, const char *name, const char *field)
 /* "nvrtc 13.0 ... (/path)": what is usable begins with the library's name. */
 static void print_library(const char *text, const char *fact, const char *word)
 {
-    char *value = copy_fact(&text, fact);
+    char *value = cli_copy_fact(&text, fact);
     const size_t size = strlen(word);
     char *path = value != NULL ? strstr(value, "(/") : NULL;
 
@@ -162,7 +126,7 @@ static void print_library(const char *text, const char *fact, const char *word)
 /* "/folder, trusted: why", or "none: why" */
 static void print_cache(const char *text)
 {
-    char *value = copy_fact(&text, "cache");
+    char *value = cli_copy_fact(&text, "cache");
     const bool is_usable = value != NULL && value[0] == '/';
 
     printf("\"cache\": {\"usable\": %s, ", is_usable ? "true" : "false");
@@ -187,7 +151,7 @@ static void print_roots(const char *text)
     printf("\"cache_roots\": [");
     for (unsigned number = 1;; number++) {
         snprintf(name, sizeof(name), "cache root %u", number);
-        char *value = copy_fact(&text, name);
+        char *value = cli_copy_fact(&text, name);
 
         if (value == NULL) {
             break;
@@ -224,7 +188,7 @@ static void print_device(const struct finding *finding)
 static void print_json(const struct finding *own, const struct finding *emulator,
                        const char *emulator_text)
 {
-    printf("{");
+    printf("{\"command\": \"doctor\", ");
     cli_json_field(stdout, "version", jit_gemm_version_string(), true);
     cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), true);
     printf("\"can_run\": %s, ", own->status == JIT_GEMM_OK ? "true" : "false");
@@ -246,15 +210,32 @@ static void print_json(const struct finding *own, const struct finding *emulator
     printf("}}\n");
 }
 
+/* "name: fact" each. */
+static void print_lines(const char *text)
+{
+    while (*text != '\0') {
+        const size_t size = strcspn(text, "\n"), name = strcspn(text, ":\n");
+
+        printf("%s%.*s%s", cli_tone(stdout, CLI_TONE_HEAD), (int)name, text,
+               cli_tone(stdout, CLI_TONE_END));
+        cli_print_line(stdout, text + name, size - name, name, 4);
+        text += size + (text[size] != '\0');
+    }
+}
+
 static void print_text(const struct finding *own, const struct finding *emulator,
                        const char *emulator_text)
 {
-    printf("jit-gemm %s\n%s%s", jit_gemm_version_string(), own->text, emulator_text);
+    printf("jit-gemm %s\n", jit_gemm_version_string());
+    print_lines(own->text);
+    print_lines(emulator_text);
     if (own->status == JIT_GEMM_OK) {
-        puts("everything that creating and running a problem needs is here");
+        printf("%severything that creating and running a problem needs is here%s\n",
+               cli_tone(stdout, CLI_TONE_GOOD), cli_tone(stdout, CLI_TONE_END));
         return;
     }
-    printf("problems cannot be run here: %s\n", jit_gemm_status_text(own->status));
+    printf("%sproblems cannot be run here:%s %s\n", cli_tone(stdout, CLI_TONE_BAD),
+           cli_tone(stdout, CLI_TONE_END), jit_gemm_status_text(own->status));
     if (emulator->status == JIT_GEMM_OK) {
         puts("on the emulator they can: jit-gemm run PROBLEM --device emulator");
     }

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 static const struct cli_help env_help = {
-    "env",
+    "env [--json]",
     "Lists the variables that the library reads when a context is created, what they\n"
     "mean, and their values here. Options win over variables. Programs that run with\n"
     "raised rights (set-user-id) ignore them. The emulator reads its own.\n",
@@ -40,6 +40,8 @@ static const struct {
      "folder that receives source unit, log, PTX and cubin of each compile"},
     {"JIT_GEMM_CAPSULES",
      "absolute path of a folder where failing compiles, loads and launches leave capsules; none by default"},
+    {"NO_COLOR", "if it is not empty, `jit-gemm` prints no colour unless --color says so"},
+    {"TERM", "`jit-gemm` prints no colour if it is dumb"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"PATH", "else it is looked for there,"},
     {"CUDA_PATH", "and in bin of this, and of CUDA_HOME"},
@@ -47,9 +49,44 @@ static const struct {
     {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
 };
 
+static void print_json(void)
+{
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "env");
+    cli_json_open_list(&json, "variables");
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        cli_json_open_object(&json, NULL);
+        cli_json_add_text(&json, "name", variables[i].name);
+        cli_json_add_text(&json, "about", variables[i].help);
+        cli_json_add_text(&json, "value", getenv(variables[i].name));
+        cli_json_close_object(&json);
+    }
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
+}
+
+static void print_text(void)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *value = getenv(variables[i].name);
+        const bool has_value = value != NULL && value[0] != '\0';
+
+        printf("%s%s%s\n", cli_tone(stdout, CLI_TONE_HEAD), variables[i].name,
+               cli_tone(stdout, CLI_TONE_END));
+        cli_print_fact("", 4, variables[i].help);
+        cli_print_fact(has_value ? "    = " : "", has_value ? 6 : 4,
+                       has_value ? value : "(not set)");
+    }
+}
+
 int cmd_env(int argc, char **argv)
 {
-    const struct cli_option own[] = {{0}};
+    bool json = false;
+    const struct cli_option own[] = {
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
+        {0},
+    };
     const struct cli_option *groups[] = {own, NULL};
     int words = 0;
     int code = cli_parse(&env_help, groups, argc, argv, &words);
@@ -60,11 +97,10 @@ int cmd_env(int argc, char **argv)
     if (words) {
         return cli_usage_error("env takes no words");
     }
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *value = getenv(variables[i].name);
-
-        printf("%s\n    %s\n    %s%s\n", variables[i].name, variables[i].help,
-               value != NULL && value[0] ? "= " : "(not set)", value != NULL ? value : "");
+    if (json) {
+        print_json();
+    } else {
+        print_text();
     }
     return CLI_OK;
 }

@@ -165,9 +165,10 @@ static void print_text(const struct findings *findings)
 
     printf("kernel:        %s\n", kernel->name);
     if (info != NULL) {
-        printf("problem:       %s\nconfig:        %s\n", findings->problem, info->config);
+        cli_print_fact("problem:", 15, findings->problem);
+        cli_print_fact("config:", 15, info->config);
         if (info->recipe[0]) {
-            printf("recipe:        %s\n", info->recipe);
+            cli_print_fact("recipe:", 15, info->recipe);
         }
     }
     printf("registers:     %u per thread, of %u\n", kernel->registers,
@@ -230,7 +231,7 @@ static void print_json(const struct findings *findings)
     const struct cubin_kernel *kernel = findings->kernel;
     const jit_gemm_info *info = findings->info;
 
-    printf("{");
+    printf("{\"command\": \"inspect\", ");
     cli_json_field(stdout, "kernel", kernel->name, true);
     if (info != NULL) {
         cli_json_field(stdout, "problem", findings->problem, true);

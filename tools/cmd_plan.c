@@ -12,8 +12,9 @@
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
     "Prints the configuration that the library chooses for a problem and what it predicts,\n"
-    "and each rejected candidate with its reason, the fastest first. The line that begins with\n"
-    "`chosen:` has both, for scripts; --json has an object for each candidate. Nothing is\n"
+    "and nine rejected candidates with their reasons, the fastest first; --all shows the rest,\n"
+    "those that cannot be last. The line that begins with `chosen:` has both, for scripts;\n"
+    "--json has an object for each candidate of all. Nothing is\n"
     "compiled; no device is opened if the architecture is named. The printed configuration\n"
     "is what --config takes. Where --recipe has the problem, the line before says so.\n"
     "With --sweep: which kernels are enough for a range of sizes of a dynamic dimension, and\n"
@@ -25,102 +26,117 @@ static const struct cli_help plan_help = {
     "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a -o m.svg\n",
 };
 
-enum { COLUMNS = 120, INDENT = 4 };
+enum { INDENT = 4, FEW_CANDIDATES = 10 };
 
-/* Prints words so that no line is longer than COLUMNS; all lines but the first are
- * indented. `column` is where the first one stands. */
-static void print_folded(const char *text, size_t size, size_t column)
-{
-    for (size_t at = 0; at < size;) {
-        const char *blank = memchr(text + at, ' ', size - at);
-        const size_t length = blank != NULL ? (size_t)(blank - text) - at : size - at;
-
-        if (at > 0 && column + 1 + length > COLUMNS) {
-            printf("\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (at > 0) {
-            printf(" ");
-            column++;
-        }
-        printf("%.*s", (int)length, text + at);
-        column += length;
-        at += length + 1;
-    }
-    printf("\n");
-}
+static const char recipe_word[] = "recipe: ";
 
 static const char *find_text(const char *line, const char *end, const char *text)
 {
     return memmem(line, (size_t)(end - line), text, strlen(text));
 }
 
-/* "rejected: CONFIG: WHY", as the library has it, with the reason first. Scripts read the
- * config and the prediction on the line that begins with "chosen: ": it is broken behind
- * them only. */
+static void print_words(const char *text, const char *end, size_t column)
+{
+    cli_print_folded(stdout, text, (size_t)(end - text), column, INDENT);
+}
+
+/* Scripts read the config and the prediction on the line that begins with "chosen: ": in a
+ * pipe it is broken behind them only. */
+static void print_chosen(const char *line, const char *config, const char *end,
+                         const char *numbers)
+{
+    const char *behind = numbers != NULL ? numbers : end;
+
+    printf("%s%.*s%s", cli_tone(stdout, CLI_TONE_GOOD), (int)(config - line), line,
+           cli_tone(stdout, CLI_TONE_END));
+    cli_print_line(stdout, config, (size_t)(behind - config), (size_t)(config - line),
+                   INDENT);
+    if (numbers != NULL) {
+        printf("%*s", INDENT, "");
+        print_words(numbers + 2, end, INDENT);
+    }
+}
+
+/* "rejected: CONFIG: WHY", as the library has it, with the reason first. */
 static void print_plan_line(const char *line, const char *end)
 {
     static const char chosen[] = "chosen: ";
-    static const char recipe[] = "recipe: ";
     const char *config = find_text(line, end, ": ");
     const char *why = config != NULL ? find_text(config + 2, end, ": ") : NULL;
 
-    if (why == NULL || strncmp(line, recipe, sizeof(recipe) - 1) == 0) {
-        print_folded(line, (size_t)(end - line), 0);
+    if (why == NULL || strncmp(line, recipe_word, sizeof(recipe_word) - 1) == 0) {
+        print_words(line, end, 0);
         return;
     }
     config += 2;
     why += 2;
-    const char *numbers = find_text(why, end, ", ");
-    if (strncmp(line, chosen, sizeof(chosen) - 1) != 0) {
-        printf("%.*s", (int)(config - line), line);
-        print_folded(why, (size_t)(end - why), (size_t)(config - line));
-        printf("%*s", INDENT, "");
-        print_folded(config, (size_t)(why - config) - 2, INDENT);
-    } else if (numbers == NULL) {
-        printf("%.*s\n", (int)(end - line), line);
-    } else {
-        printf("%.*s\n%*s", (int)(numbers - line), line, INDENT, "");
-        print_folded(numbers + 2, (size_t)(end - numbers) - 2, INDENT);
+    if (strncmp(line, chosen, sizeof(chosen) - 1) == 0) {
+        print_chosen(line, config, end, find_text(why, end, ", "));
+        return;
     }
+    printf("%.*s", (int)(config - line), line);
+    print_words(why, end, (size_t)(config - line));
+    printf("%*s", INDENT, "");
+    print_words(config, why - 2, INDENT);
 }
 
-static void print_plan_text(const char *plan)
+/* The fastest come first, and those that cannot be last. */
+static void print_plan_text(const char *plan, bool all)
 {
+    size_t candidates = 0, slower = 0, illegal = 0;
+
     while (*plan != '\0') {
         const size_t size = strcspn(plan, "\n");
+        const char *end = plan + size;
 
-        print_plan_line(plan, plan + size);
-        plan += size + (plan[size] == '\n' ? 1 : 0);
+        candidates += strncmp(plan, recipe_word, sizeof(recipe_word) - 1) != 0;
+        if (all || candidates <= FEW_CANDIDATES) {
+            print_plan_line(plan, end);
+        } else if (find_text(plan, end, ": predicted ") != NULL) {
+            slower++;
+        } else {
+            illegal++;
+        }
+        plan = end + (*end == '\n' ? 1 : 0);
+    }
+    if (slower + illegal > 0) {
+        printf("and %zu more: %zu slower, %zu that cannot be; --all shows them\n",
+               slower + illegal, slower, illegal);
     }
 }
 
+/* How a plan is printed. */
+struct plan_form {
+    bool json, all, verbose;
+};
+
 static int print_plan(const struct cli_problem *problem, jit_gemm_context *context,
-                      bool json, bool verbose)
+                      const struct plan_form *form)
 {
     struct cli_snippet snippet = {.text = problem->snippet};
     size_t length = 0;
-    int code = cli_problem_register(problem, context, verbose);
+    int code = cli_problem_register(problem, context, form->verbose);
     if (code != CLI_OK) {
         return code;
     }
     jit_gemm_status status = jit_gemm_plan(context, &problem->problem, NULL, 0, &length);
     if (status != JIT_GEMM_OK) {
-        return cli_report(status, &snippet, verbose);
+        return cli_report(status, &snippet, form->verbose);
     }
     char *plan = cli_alloc(length + 1);
     char *text = cli_problem_text(&problem->problem);
     status = jit_gemm_plan(context, &problem->problem, plan, length + 1, NULL);
     if (status != JIT_GEMM_OK) {
-        code = cli_report(status, &snippet, verbose);
-    } else if (json) {
-        printf("{");
+        code = cli_report(status, &snippet, form->verbose);
+    } else if (form->json) {
+        printf("{\"command\": \"plan\", ");
         cli_json_field(stdout, "problem", text, true);
         cli_json_field(stdout, "arch", jit_gemm_context_arch(context), true);
         cli_json_field(stdout, "plan", plan, true); /* the same as text */
         plan_write_json(stdout, plan);
         printf("}\n");
     } else {
-        print_plan_text(plan);
+        print_plan_text(plan, form->all);
     }
     free(text);
     free(plan);
@@ -167,7 +183,7 @@ static size_t count_kernels(const jit_gemm_band *bands, size_t count)
 static void print_bands_json(const char *problem, const char *arch, const char *range,
                              const jit_gemm_band *bands, size_t count)
 {
-    printf("{");
+    printf("{\"command\": \"plan\", ");
     cli_json_field(stdout, "problem", problem, true);
     cli_json_field(stdout, "arch", arch, true);
     cli_json_field(stdout, "sweep", range, true);
@@ -195,8 +211,9 @@ static void print_bands_text(const char *arch, const char *range,
 {
     printf("%s on %s: %zu kernels in %zu bands, predicted\n", range, arch,
            count_kernels(bands, count), count);
-    printf("%10s %10s %9s %9s  %-20s kernel\n", "first", "last", "us", "us",
-           "loss at most");
+    printf("%s%10s %10s %9s %9s  %-20s kernel%s\n", cli_tone(stdout, CLI_TONE_HEAD),
+           "first", "last", "us at it", "us at it", "loss at most",
+           cli_tone(stdout, CLI_TONE_END));
     for (size_t i = 0; i < count; i++) {
         const jit_gemm_band *band = &bands[i];
         char loss[48];
@@ -208,7 +225,10 @@ static void print_bands_text(const char *arch, const char *range,
     }
     for (size_t i = 0, next = 0; i < count; i++) {
         if (bands[i].kernel == next) {
-            printf("kernel %zu: %s\n", next++, bands[i].config);
+            char label[32];
+
+            snprintf(label, sizeof(label), "kernel %zu: ", next++);
+            cli_print_fact(label, strlen(label), bands[i].config);
         }
     }
 }
@@ -272,7 +292,7 @@ int cmd_plan(int argc, char **argv)
     struct cli_context_options options = {0};
     struct cli_problem problem = {0};
     jit_gemm_context *context = NULL;
-    bool json = false;
+    struct plan_form form = {0};
     struct sweep sweep = {0};
     const struct cli_option own[] = {
         {"--sweep", "RANGE", "the kernels for a range of sizes, such as m=1..8192",
@@ -280,7 +300,8 @@ int cmd_plan(int argc, char **argv)
         {"--loss", "PERCENT", "most that a size may lose with --sweep; 5% if not given",
          CLI_TEXT, &sweep.loss},
         {"-o", "FILE.svg", "also draw what --sweep finds", CLI_TEXT, &sweep.picture},
-        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
+        {"--all", NULL, "all candidates, and not ten only", CLI_FLAG, &form.all},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &form.json},
         {0},
     };
     int words = 0, code;
@@ -299,10 +320,11 @@ int cmd_plan(int argc, char **argv)
         options.no_cache |= options.cache_dir == NULL;
         code = cli_context_open(&options, false, JIT_GEMM_POLICY_ALLOW, &context);
     }
+    form.verbose = options.verbose;
     if (code == CLI_OK) {
         code = sweep.text != NULL
-                   ? print_sweep(&problem, &sweep, context, json, options.verbose)
-                   : print_plan(&problem, context, json, options.verbose);
+                   ? print_sweep(&problem, &sweep, context, form.json, options.verbose)
+                   : print_plan(&problem, context, &form);
     }
     jit_gemm_context_destroy(&context);
     cli_problem_free(&problem);

@@ -19,8 +19,9 @@ static const struct cli_help prewarm_help = {
     "Compiles every problem of a manifest into the disk cache; what is there already is\n"
     "kept. Needs no GPU. Ctrl-C ends it, with the compiles under way; run it again to go on.\n"
     "The manifest is what jit_gemm_context_write_manifest writes, or written by hand\n"
-    "(docs/manifest.md); - is standard input. Its `arch` lines stand for --arch. A dynamic size may\n"
-    "be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`: the kernels that `jit-gemm plan --sweep` names for it are built. With --bundle all its\n"
+    "(docs/manifest.md); - is standard input. Its `arch` lines stand for --arch. A dynamic\n"
+    "size may be a range, as in `problem m=1..8192 n=4096 k=4096 a=bf16 dynamic=m`: the\n"
+    "kernels that `jit-gemm plan --sweep` names for it are built. With --bundle all its\n"
     "kernels are also written to one file, which any number of machines read as a\n"
     "--cache-root.\n",
     "  jit-gemm prewarm model.manifest --arch sm_90a\n"

@@ -9,9 +9,6 @@
 #include "cli.h"
 #include "jit_gemm/capsule.h"
 
-/* A context plans for one; the capsule says what its unit is compiled for. */
-#define ANY_ARCH "sm_90a"
-
 static const struct cli_help replay_help = {
     "replay DIR [--device auto|gpu|emulator] [OPTION...]",
     "Compiles the source unit of a capsule, which a failing compile, load or launch has left,\n"
@@ -51,7 +48,19 @@ static const char *find_arch(const char *folder, char *line, size_t size)
     return arch;
 }
 
-static int replay(jit_gemm_context *context, const char *path, bool verbose)
+static void print_json(const char *path, jit_gemm_replay_outcome outcome,
+                       const char *report)
+{
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "replay");
+    cli_json_add_text(&json, "capsule", path);
+    cli_json_add_bool(&json, "same_error", outcome == JIT_GEMM_REPLAY_SAME_ERROR);
+    cli_json_add_text(&json, "report", report);
+    cli_json_close_object(&json);
+}
+
+static int replay(jit_gemm_context *context, const char *path, bool json, bool verbose)
 {
     enum { REPORT_BYTES = 1 << 20 };
     jit_gemm_replay_outcome outcome;
@@ -64,6 +73,11 @@ static int replay(jit_gemm_context *context, const char *path, bool verbose)
         code = cli_report(status, NULL, verbose);
         free(report);
         return status == JIT_GEMM_ERR_VERSION ? CLI_USAGE : code;
+    }
+    if (json) {
+        print_json(path, outcome, report);
+        free(report);
+        return outcome == JIT_GEMM_REPLAY_SAME_ERROR ? CLI_OK : CLI_FAILED;
     }
     size_t length = strcspn(report, "\n");
     printf("%.*s\n", (int)length, report);
@@ -78,6 +92,7 @@ static int replay(jit_gemm_context *context, const char *path, bool verbose)
 int cmd_replay(int argc, char **argv)
 {
     struct cli_context_options options = {.no_cache = true};
+    bool json = false;
     const struct cli_option own[] = {
         {"--device", "auto|gpu|emulator",
          "where to load what failed to load, and to launch what\nfailed to launch; by default "
@@ -87,6 +102,7 @@ int cmd_replay(int argc, char **argv)
         {"--nvrtc", "PATH", "NVRTC library to open", CLI_TEXT, &options.nvrtc},
         {"--compile-limit", "SECONDS", "most time of one compile; 120", CLI_INT,
          &options.compile_limit_s},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {"--verbose", NULL, "print versions and errors also where they are the same",
          CLI_FLAG, &options.verbose},
         {0},
@@ -105,13 +121,13 @@ int cmd_replay(int argc, char **argv)
     }
     const bool has_device = options.device != NULL;
     if (!has_device) {
-        options.arch = ANY_ARCH;
+        options.arch = CLI_ANY_ARCH;
     } else if (options.arch == NULL) {
         options.arch = find_arch(argv[1], line, sizeof(line));
     }
     code = cli_context_open(&options, has_device, JIT_GEMM_POLICY_ALLOW, &context);
     if (code == CLI_OK) {
-        code = replay(context, argv[1], options.verbose);
+        code = replay(context, argv[1], json, options.verbose);
     }
     jit_gemm_context_destroy(&context);
     return code;

@@ -91,14 +91,14 @@ static void print_facts(const struct run_state *state, const char *text)
 {
     const jit_gemm_info *info = &state->launch.info;
 
-    printf("problem  %s\n", text);
+    cli_print_fact("problem", 9, text);
     printf("device   %s (%s), %" PRId32 " SMs%s\n", state->launch.device.name, info->arch,
            state->launch.device.sm_count,
            state->launch.device.is_emulated ? "; emulated: the kernel runs on the CPU"
                                             : "");
-    printf("config   %s\n", info->config);
+    cli_print_fact("config", 9, info->config);
     if (info->recipe[0]) {
-        printf("recipe   %s\n", info->recipe);
+        cli_print_fact("recipe", 9, info->recipe);
     }
     printf("kernel   ");
     if (!state->launch.device.is_emulated) {
@@ -136,7 +136,7 @@ static void print_json(const struct run_state *state, const char *word, const ch
 {
     const jit_gemm_info *info = &state->launch.info;
 
-    printf("{");
+    printf("{\"command\": \"run\", ");
     cli_json_field(stdout, "result", word, true);
     cli_json_field(stdout, "problem", text, true);
     printf("\"rel_error\": ");
@@ -177,7 +177,9 @@ static void print_last_line(const struct run_state *state, const char *word)
             *letter = '_';
         }
     }
-    printf("%s", word);
+    printf("%s%s%s",
+           cli_tone(stdout, state->verdict.is_wrong ? CLI_TONE_BAD : CLI_TONE_GOOD), word,
+           cli_tone(stdout, CLI_TONE_END));
     if (!isnan(state->verdict.rel_error)) {
         printf(" rel_error=%.3e", state->verdict.rel_error);
     }

@@ -28,7 +28,7 @@ struct trace_options {
     struct cli_context_options context;
     int64_t ctas, events;
     const char *path;
-    bool is_svg, modelled;
+    bool is_svg, json, modelled;
 };
 
 struct trace_state {
@@ -99,6 +99,24 @@ static jit_gemm_status record(struct trace_state *state, uint32_t events)
     return status;
 }
 
+static void print_json(const struct timeline *timeline, const struct trace_options *options,
+                       uint32_t grid_ctas, size_t count)
+{
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "trace");
+    cli_json_add_text(&json, "problem", timeline->problem);
+    cli_json_add_text(&json, "config", timeline->config);
+    cli_json_add_text(&json, "device", timeline->device);
+    cli_json_add_bool(&json, "is_emulated", timeline->is_emulated);
+    cli_json_add_text(&json, "unit", timeline_unit(timeline));
+    cli_json_add_uint(&json, "ctas", timeline->ctas);
+    cli_json_add_uint(&json, "grid_ctas", grid_ctas);
+    cli_json_add_uint(&json, "events", count);
+    cli_json_add_text(&json, "path", options->path);
+    cli_json_close_object(&json);
+}
+
 static int write_timeline(const struct trace_state *state, const char *problem,
                           const struct trace_options *options)
 {
@@ -124,6 +142,10 @@ static int write_timeline(const struct trace_state *state, const char *problem,
     if (fclose(file) != 0 || failed) {
         remove(options->path);
         return cli_error("%s: cannot be written", options->path);
+    }
+    if (options->json) {
+        print_json(&timeline, options, state->launch.info.grid_ctas, count);
+        return CLI_OK;
     }
     cli_note("wrote %s: %zu tiles of the roles of %" PRIu32 " CTAs, of %" PRIu32 "%s",
              options->path, count, state->ctas, state->launch.info.grid_ctas,
@@ -191,6 +213,7 @@ int cmd_trace(int argc, char **argv)
         {"-o", "FILE", "file to write, .svg or .json", CLI_TEXT, &options.path},
         {"--ctas", "N", "CTAs that are recorded, from the first on (8)", CLI_INT,
          &options.ctas},
+        {"--json", NULL, "print one JSON object", CLI_FLAG, &options.json},
         {"--events", "N", "tiles of each role that are recorded (64)", CLI_INT,
          &options.events},
         {"--modelled", NULL, "with --device emulator: the axis is the time model's",

@@ -10,8 +10,8 @@
 #define DEFAULT_ARCH "sm_90a"
 
 static const struct cli_help check_help = {
-    "epilogue check --epilogue TEXT|--epilogue-file FILE|--epilogue-code FILE [--operand NAME:KIND:TYPE[:ROLE]]...\n"
-    "       [--json] [OPTION...]",
+    "epilogue check --epilogue TEXT|--epilogue-file FILE|--epilogue-code FILE\n"
+    "       [--operand NAME:KIND:TYPE[:ROLE]]... [--json] [OPTION...]",
     "Checks an epilogue in milliseconds, without a problem, a GPU or a kernel. The text is\n"
     "always scanned; where NVRTC is there, the snippet is compiled by itself too, which\n"
     "finds unknown names and wrong types. The last line says which of the two was done.\n"
@@ -67,7 +67,8 @@ static void print_json_diagnostics(void)
 static void print_json(jit_gemm_status status, const char *arch,
                        jit_gemm_epilogue_depth depth)
 {
-    printf("{\"ok\": %s, ", status == JIT_GEMM_OK ? "true" : "false");
+    printf("{\"command\": \"epilogue check\", \"ok\": %s, ",
+           status == JIT_GEMM_OK ? "true" : "false");
     cli_json_field(stdout, "status", jit_gemm_status_name(status), true);
     cli_json_field(stdout, "arch", arch, true);
     if (status == JIT_GEMM_OK) {

@@ -90,7 +90,11 @@ static void print_json(const jit_gemm_named_epilogue *named)
 
 static void print_text(const jit_gemm_named_epilogue *named)
 {
-    printf("%s\n  %s\n  cuBLASLt: %s\n", named->name, named->math, named->cublaslt);
+    printf("%s%s%s\n  ", cli_tone(stdout, CLI_TONE_HEAD), named->name,
+           cli_tone(stdout, CLI_TONE_END));
+    cli_print_line(stdout, named->math, strlen(named->math), 2, 4);
+    printf("  cuBLASLt: ");
+    cli_print_line(stdout, named->cublaslt, strlen(named->cublaslt), 12, 4);
     for (uint32_t i = 0; i < named->operand_count; i++) {
         const jit_gemm_operand *operand = &named->operands[i];
 
@@ -128,7 +132,9 @@ int epilogue_list(int argc, char **argv)
             printf("%s", i > 0 ? ",\n " : "[");
             print_json(&named);
         } else {
-            printf("%-19s %s\n", named.name, named.math);
+            printf("%s%-24s%s ", cli_tone(stdout, CLI_TONE_HEAD), named.name,
+                   cli_tone(stdout, CLI_TONE_END));
+            cli_print_line(stdout, named.math, strlen(named.math), 25, 25);
         }
     }
     if (json) {

@@ -153,7 +153,7 @@ static double choose_step(double whole)
     }
 }
 
-static const char *unit_of(const struct timeline *timeline)
+const char *timeline_unit(const struct timeline *timeline)
 {
     return timeline->is_modelled ? "modelled ns" : timeline->is_emulated ? "steps" : "ns";
 }
@@ -206,7 +206,7 @@ static void write_axis(const struct timeline *timeline, const struct span *span,
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 x, TOP - 4, x, bottom, x, bottom + 16);
         if (timeline->is_emulated && !timeline->is_modelled) {
-            fprintf(file, "%.0f %s</text>\n", step * i, unit_of(timeline));
+            fprintf(file, "%.0f %s</text>\n", step * i, timeline_unit(timeline));
         } else {
             fprintf(file, "%g us%s</text>\n", step * i * 1e-3,
                     timeline->is_modelled ? " modelled" : "");
@@ -230,7 +230,7 @@ static void write_bar(const struct timeline *timeline, const struct span *span,
             " %s</title></rect>\n",
             x, top, width, BAR, colours[track / 2 % COLOUR_COUNT],
             jit_gemm_trace_track_name(track), event->row, event->col, event->batch,
-            event->sm, event->end_ns - event->begin_ns, unit_of(timeline));
+            event->sm, event->end_ns - event->begin_ns, timeline_unit(timeline));
     if (width >= LABEL_ROOM) {
         fprintf(file,
                 "<text x=\"%.1f\" y=\"%d\" fill=\"#ffffff\">%" PRIu32 ",%" PRIu32

@@ -18,6 +18,8 @@ struct timeline {
 
 /* How many events there are. */
 size_t timeline_count(const struct timeline *timeline);
+/* Of its times: "ns", or what stands for them. */
+const char *timeline_unit(const struct timeline *timeline);
 /* Trace event format, which viewers of Chrome traces read: a process is a CTA, a thread is
  * a role. */
 void timeline_write_json(const struct timeline *timeline, FILE *file);

@@ -31,7 +31,7 @@ static void print_json(const struct tune_problem *problem, const char *arch)
 {
     const double chosen_us = problem->candidates[0].measured_us;
 
-    printf("{");
+    printf("{\"command\": \"tune\", ");
     cli_json_field(stdout, "problem", problem->text, true);
     cli_json_field(stdout, "arch", arch, true);
     printf("\"best\": %zu, \"candidates\": [", problem->best);
@@ -116,9 +116,10 @@ void tune_print_summary(const struct tune_problems *problems, const char *path, 
     const size_t failed = problems->count - regret.measured;
 
     if (json) {
-        printf("{\"summary\": {\"problems\": %zu, \"failed\": %zu, \"candidates\": %zu, "
-               "\"regret_median\": ",
-               problems->count, failed, regret.candidates);
+        printf(
+            "{\"command\": \"tune\", \"summary\": {\"problems\": %zu, \"failed\": %zu, \"candidates\": %zu, "
+            "\"regret_median\": ",
+            problems->count, failed, regret.candidates);
         cli_json_number(stdout, regret.median);
         printf(", \"regret_p95\": ");
         cli_json_number(stdout, regret.p95);

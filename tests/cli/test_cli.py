@@ -100,8 +100,11 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
 
 def test_version_and_env():
     done = tool("version")
-    expect(re.fullmatch(r"jit-gemm \d+\.\d+\.\d+\n", done.stdout), "version", done)
-    expect(tool("--version").stdout == done.stdout, "--version differs")
+    expect(re.fullmatch(r"jit-gemm \d+\.\d+\.\d+, kernels for sm_90a, .*, (NVRTC \d+\.\d+|no NVRTC found)\n", done.stdout),
+           "version", done)
+    expect(tool("--version").stdout == done.stdout == tool("-V").stdout, "--version differs")
+    bare = tool("version", variables={"JIT_GEMM_NVRTC": "/dev/null/libnvrtc.so"})
+    expect(bare.stdout.endswith(", no NVRTC found\n"), "a compiler that is none", bare)
     done = tool("env", variables={"JIT_GEMM_ARCH": "sm_90a"})
     expect_exit(done, 0)
     expect("= sm_90a" in done.stdout, "the value is not shown", done)

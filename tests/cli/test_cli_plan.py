@@ -89,9 +89,18 @@ def test_a_plan_is_sorted_and_folded_and_calls_a_tie_a_tie():
         expect_exit(done, 0)
         lines = done.stdout.splitlines()
         expect(re.match(r"chosen: kernel=gemm [^:]*: predicted [0-9.]+ us$", lines[0]), lines[0], done)
-        expect(max(map(len, lines[1:])) <= 120, "a long line", done)
+        expect(max(map(len, lines[1:])) <= 100, "a long line", done)
+        expect(sum(line.startswith(("chosen: ", "rejected: ")) for line in lines) == 10, "ten candidates", done)
         whole = json.loads(tool("plan", *words, "--json").stdout)["plan"].splitlines()
         expect(whole[0].startswith(lines[0] + ", " + lines[1].strip()), "not the library's", done)
+        every = tool("plan", *words, "--all").stdout
+        expect(every.startswith("\n".join(lines[:-1])), "the rest follows", done)
+        expect(sum(line.startswith(("chosen: ", "rejected: ")) for line in every.splitlines()) == len(whole),
+               "all candidates")
+        more = re.fullmatch(r"and (\d+) more: (\d+) slower, (\d+) that cannot be; --all shows them", lines[-1])
+        slower = sum(": predicted " in line for line in whole[10:])
+        expect(more and [int(more[i]) for i in (1, 2, 3)] == [len(whole) - 10, slower, len(whole) - 10 - slower],
+               lines[-1])
         times = [float(time) for time in re.findall(r"predicted ([0-9.]+) us", "\n".join(whole))]
         expect(len(times) > 2 and times == sorted(times), f"not sorted: {times}", done)
         best = re.search(r"predicted ([0-9.]+) us", lines[0])[1]

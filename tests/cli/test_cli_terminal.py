@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the command prints on a terminal and in a pipe: colour, and lines that fit. TAP.
+
+Usage: test_cli_terminal.py JIT_GEMM SOURCE_ROOT
+
+Nothing here needs a GPU or a compiler.
+"""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+from cli_harness import ARCH, TOOL, clean_environment, expect, named_tests, run_tests, tool
+
+PLAN = ["plan", "4096x4096x4096", "bf16", "epilogue=bias_gelu", *ARCH]
+WRONG = ["plan", "4096x4096x4096", "bf17", *ARCH]
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_terminal(*words, columns=80, **variables):
+    """Standard output and standard error of a terminal of so many columns."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = clean_environment(**{"TERM": "xterm", "NO_COLOR": "", **variables})
+    with subprocess.Popen([str(TOOL), *map(str, words)], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
+                          env=environment) as process:
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        process.wait()
+    os.close(leader)
+    return text.decode().replace("\r\n", "\n")
+
+
+def has_color(text):
+    return ESCAPE.search(text) is not None
+
+
+def test_colour_is_a_matter_of_the_terminal_and_of_who_says_so():
+    for words in (PLAN, WRONG):
+        expect(has_color(on_terminal(*words)), f"{words}: a terminal has colour")
+        expect(has_color(on_terminal(*words, NO_COLOR="")), "an empty NO_COLOR says nothing")
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            expect(not has_color(on_terminal(*words, **variables)), f"{words}: {variables}")
+        expect(not has_color(on_terminal(*words, "--color", "never")), "never")
+        expect(has_color(on_terminal(*words, "--color=always", NO_COLOR="1")), "an option wins over NO_COLOR")
+        done = tool(*words)
+        expect(not has_color(done.stdout + done.stderr), "a pipe has none", done)
+        done = tool(*words, "--color", "always")
+        expect(has_color(done.stdout + done.stderr), "always", done)
+        bare = tool(*words)
+        expect(ESCAPE.sub("", done.stdout) == bare.stdout, "the text is the same", done)
+    done = tool("plan", "--color", "sometimes", *PLAN[1:])
+    expect(done.returncode == 2 and "use auto, always or never" in done.stderr, "a wrong word", done)
+
+
+def test_lines_fit_the_terminal_and_a_hundred_columns_of_a_pipe():
+    sweep = ["plan", "n=8192", "k=4096", "a=f16", "dynamic=m", "--sweep", "m=1..8192", *ARCH]
+    for words in (PLAN, [*PLAN, "--all"], WRONG, sweep, ["env"], ["epilogue", "list"], ["epilogue", "show", "bias_gelu"],
+                  ["doctor"], ["version"]):
+        for columns, most in ((80, 80), (100, 100), (200, 100)):
+            text = ESCAPE.sub("", on_terminal(*words, columns=columns))
+            # A path, as another word without blanks, is never broken.
+            long = [line for line in text.splitlines()
+                    if len(line) > most and max(map(len, line.split())) < most - 12]
+            expect(not long, f"{words}: at {columns}: {long[:1]}")
+    for words in (PLAN, sweep):
+        lines = tool(*words).stdout.splitlines()
+        long = [line for line in lines if len(line) > 100 and not line.startswith(("chosen: ", "kernel "))]
+        expect(not long, f"{words}: in a pipe: {long[:1]}")
+
+
+def test_help_fits_a_hundred_columns():
+    for words in ([], ["cache"], ["epilogue"], ["run"], ["build"], ["plan"], ["inspect"], ["trace"], ["prewarm"],
+                  ["verify-manifest"], ["bench"], ["tune"], ["replay"], ["doctor"], ["env"], ["version"],
+                  *(["cache", sub] for sub in ("ls", "stat", "verify", "gc", "export", "keygen", "sign", "import",
+                                               "explain")),
+                  *(["epilogue", sub] for sub in ("check", "list", "show"))):
+        for option in ("--help", "-h"):
+            done = tool(*words, option)
+            expect(done.returncode == 0 and done.stderr == "", f"{words} {option}", done)
+            long = [line for line in done.stdout.splitlines() if len(line) > 100]
+            expect(not long, f"{words}: {long[:1]}")
+
+
+def test_two_dashes_end_options():
+    one = tool("plan", *ARCH, "--", "256x256x256", "bf16")
+    expect(one.returncode == 0 and "chosen: " in one.stdout, "words behind --", one)
+    done = tool("plan", "--", "256x256x256", "bf16", *ARCH)
+    expect(done.returncode == 2 and "'--arch'" in done.stderr, "no option behind --", done)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(named_tests(globals())))
