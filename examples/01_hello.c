@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -23,16 +24,6 @@ static int failed(const char *call, jit_gemm_status status)
                 jit_gemm_last_error());
     }
     return status != JIT_GEMM_OK;
-}
-
-static float float_from_bf16(uint16_t half)
-{
-    union {
-        uint32_t bits;
-        float value;
-    } pun = {.bits = (uint32_t)half << 16};
-
-    return pun.value;
 }
 
 /* Device memory that holds `count` times the same element; 0 after an error. */
@@ -70,7 +61,8 @@ static int multiply(jit_gemm_context *context, const jit_gemm *gemm)
         !failed("run", jit_gemm_run(gemm, &args, NULL)) &&
         !failed("download", jit_gemm_device_download(context, result, args.d.pointer,
                                                      sizeof(result)))) {
-        float first = float_from_bf16(result[0]), last = float_from_bf16(result[M * N - 1]);
+        float first = jit_gemm_bf16_to_float(result[0]),
+              last = jit_gemm_bf16_to_float(result[M * N - 1]);
 
         wrong = first != 6.0f * (float)K || last != 6.0f * (float)K;
         printf("D[0][0] = %g, D[%d][%d] = %g, expected %g: %s\n", (double)first, M - 1,

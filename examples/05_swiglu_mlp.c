@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -27,26 +27,11 @@ static float small_value(uint32_t *state)
     return (float)(int)(*state >> 26) / 64.0f - 0.5f;
 }
 
-/* The upper half of an f32, rounded to nearest, ties to even. */
-static uint16_t to_bf16(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-static float from_bf16(uint16_t half)
-{
-    const uint32_t bits = (uint32_t)half << 16;
-    float value;
-    return *(float *)memcpy(&value, &bits, sizeof(value));
-}
-
 static double dot(const uint16_t *x, const uint16_t *y, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++) {
-        sum += (double)from_bf16(x[i]) * (double)from_bf16(y[i]);
+        sum += (double)jit_gemm_bf16_to_float(x[i]) * (double)jit_gemm_bf16_to_float(y[i]);
     }
     return sum;
 }
@@ -67,7 +52,7 @@ static double find_worst(void)
         for (int i = 0; i < HIDDEN; i++) {
             const double gate = dot(host.x[token], host.gate_up[i], WIDTH);
             const double up = dot(host.x[token], host.gate_up[HIDDEN + i], WIDTH);
-            h[i] = to_bf16((float)(gate / (1 + exp(-gate)) * up));
+            h[i] = jit_gemm_bf16_from_float((float)(gate / (1 + exp(-gate)) * up));
         }
         for (int i = 0; i < WIDTH; i++) {
             const double want = dot(h, host.down[i], HIDDEN);
@@ -126,7 +111,7 @@ int main(void)
     uint16_t *values = (uint16_t *)&host; /* nothing but bf16 */
     uint32_t seed = 1;
     for (size_t i = 0; i < sizeof(host) / sizeof(*values); i++) {
-        values[i] = to_bf16(small_value(&seed));
+        values[i] = jit_gemm_bf16_from_float(small_value(&seed));
     }
     /* swiglu is one of the library's own epilogues: `d = silu(acc0) * acc1;`. */
     jit_gemm_status status =

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -32,18 +32,12 @@ enum { ALL_BYTES = sizeof(host) + sizeof(result) };
 static uint16_t small_bf16(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
-    const float value = (float)(int)(*state >> 26) / 64.0f - 0.5f;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return (uint16_t)(bits >> 16);
+    return jit_gemm_bf16_from_float((float)(int)(*state >> 26) / 64.0f - 0.5f);
 }
 
 static double from_bf16(uint16_t half)
 {
-    const uint32_t bits = (uint32_t)half << 16;
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return (double)value;
+    return (double)jit_gemm_bf16_to_float(half);
 }
 
 static double dot(const uint16_t *x, const uint16_t *y)

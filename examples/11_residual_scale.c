@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -33,19 +33,9 @@ static float small_value(uint32_t *state)
     return (float)(int)(*state >> 26) / 64.0f - 0.5f;
 }
 
-static uint16_t to_bf16(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return (uint16_t)(bits >> 16);
-}
-
 static double from_bf16(uint16_t half)
 {
-    const uint32_t bits = (uint32_t)half << 16;
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return (double)value;
+    return (double)jit_gemm_bf16_to_float(half);
 }
 
 static void fill_host(void)
@@ -54,10 +44,10 @@ static void fill_host(void)
     for (int layer = 0; layer < LAYERS; layer++) {
         host.scales[layer] = layer == 0 ? 0.5f : -0.125f;
         for (int i = 0; i < M * K; i++) {
-            host.a[layer][i / K][i % K] = to_bf16(small_value(&seed));
+            host.a[layer][i / K][i % K] = jit_gemm_bf16_from_float(small_value(&seed));
         }
         for (int i = 0; i < N * K; i++) {
-            host.b[layer][i / K][i % K] = to_bf16(small_value(&seed));
+            host.b[layer][i / K][i % K] = jit_gemm_bf16_from_float(small_value(&seed));
         }
     }
     for (int i = 0; i < M * N; i++) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "code_maker.h"
+#include "jit_gemm/convert.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/jit_gemm.h"
 
@@ -77,10 +78,7 @@ static uint64_t upload_matrix(jit_gemm_context *context, size_t count, unsigned 
     uint16_t elements[M * K + N * K];
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525U + 1013904223U;
-        const float value = (float)(int32_t)seed / 2147483648.0F;
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof(bits));
-        elements[i] = (uint16_t)(bits >> 16);
+        elements[i] = jit_gemm_bf16_from_float((float)(int32_t)seed / 2147483648.0F);
     }
     return upload(context, elements, count * sizeof(*elements));
 }

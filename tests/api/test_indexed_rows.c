@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emulated_fixture.h"
+#include "jit_gemm/convert.h"
 
 enum {
     ROWS = 300,
@@ -32,20 +33,12 @@ static float value(int i)
     return (float)(i * 37 % 23 - 11) / 8;
 }
 
-/* The upper half: exact, of these values. */
-static uint16_t to_bf16(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return (uint16_t)(bits >> 16);
-}
-
 /* As bf16. */
 static uint64_t upload_short(jit_gemm_context *context, const float *values, int count)
 {
     static uint16_t shorts[GROUPS * COLUMNS * K];
     for (int i = 0; i < count; i++) {
-        shorts[i] = to_bf16(values[i]);
+        shorts[i] = jit_gemm_bf16_from_float(values[i]);
     }
     return emulated_upload(context, shorts, (size_t)count * sizeof(shorts[0]));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emulated_fixture.h"
+#include "jit_gemm/convert.h"
 
 enum { GROUPS = 4, ROWS = 40, COLUMNS = 24, K = 150, OF_D = ROWS * COLUMNS };
 
@@ -19,10 +20,7 @@ static int value(int i)
 }
 static uint16_t bits_of(int number)
 {
-    const float f = (float)number;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof(bits));
-    return (uint16_t)(bits >> 16);
+    return jit_gemm_bf16_from_float((float)number);
 }
 
 struct launch {

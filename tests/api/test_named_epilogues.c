@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit_gemm/convert.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/named_epilogues.h"
 #include "verify/random.h"
@@ -243,14 +244,6 @@ static unsigned next(unsigned *state)
     return *state >> 8;
 }
 
-/* The upper half of an f32 that has no more bits. */
-static uint16_t to_bf16(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return (uint16_t)(bits >> 16);
-}
-
 static void fill_data(struct data *data)
 {
     unsigned state = 5;
@@ -258,8 +251,8 @@ static void fill_data(struct data *data)
     for (int i = 0; i < ELEMENTS; i++) { /* a row of zeros too */
         a[i] = i < SIZE ? 0 : (float)((int)(next(&state) % 17) - 8) * 0.25f;
         b[i] = (float)((int)(next(&state) % 17) - 8) * 0.25f;
-        data->a[i] = to_bf16(a[i]);
-        data->b[i] = to_bf16(b[i]);
+        data->a[i] = jit_gemm_bf16_from_float(a[i]);
+        data->b[i] = jit_gemm_bf16_from_float(b[i]);
         data->residual[i] = (float)(int)(next(&state) % 201) * 0.01f - 1;
         data->aux[i] = (float)(int)(next(&state) % 801) * 0.01f - 4;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/emulator.h"
+#include "jit_gemm/convert.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/jit_gemm.h"
 
@@ -49,11 +50,8 @@ static float *make_input(jit_gemm_context *context, size_t count, unsigned seed,
         seed = seed * 1664525u + 1013904223u;
         const float value = is_whole ? (float)((int)(seed >> 24) % 5 - 2)
                                      : (float)(int)(seed >> 8) / 16777216.0F - 0.5F;
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof(bits));
-        bits &= 0xffff0000u;
-        memcpy(&values[i], &bits, sizeof(bits));
-        elements[i] = (uint16_t)(bits >> 16);
+        elements[i] = jit_gemm_bf16_from_float(value);
+        values[i] = jit_gemm_bf16_to_float(elements[i]);
     }
     check(jit_gemm_device_alloc(context, count * sizeof(*elements), ret_address));
     check(

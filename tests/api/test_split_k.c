@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit_gemm/convert.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/jit_gemm.h"
 
@@ -40,9 +41,7 @@ static uint64_t make_inputs(jit_gemm_context *context, size_t count, unsigned se
         seed = seed * 1664525u + 1013904223u;
         const float value = whole ? (float)((int)(seed >> 24) % 5 - 2)
                                   : (float)(int)(seed >> 8) / 16777216.0F - 0.5F;
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof(bits));
-        elements[i] = (uint16_t)(bits >> 16);
+        elements[i] = jit_gemm_bf16_from_float(value);
     }
     uint64_t address = 0;
     check(jit_gemm_device_alloc(context, count * sizeof(*elements), &address));
