@@ -42,6 +42,9 @@ static const struct {
      "absolute path of a folder where failing compiles, loads and launches leave capsules; none by default"},
     {"NO_COLOR", "if it is not empty, `jit-gemm` prints no colour unless --color says so"},
     {"TERM", "`jit-gemm` prints no colour if it is dumb"},
+    {"JIT_GEMM_LOG",
+     "error, warning, info or debug: log lines of any program to standard error, or to a file, "
+     "level:file"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"PATH", "else it is looked for there,"},
     {"CUDA_PATH", "and in bin of this, and of CUDA_HOME"},

@@ -43,7 +43,8 @@ typedef struct jit_gemm_context_options {
     int32_t no_cache;       /**< Not 0: neither read nor write a cache folder, and leave
                                JIT_GEMM_CACHE_ROOTS out; `cache_roots` are still read. */
     jit_gemm_policy policy; /**< May a create compile? */
-    jit_gemm_log_fn log;    /**< Receives log lines; NULL means silence. */
+    jit_gemm_log_fn log;    /**< Receives log lines; NULL means silence. JIT_GEMM_LOG adds
+                               standard error or a file, by a level of its own. */
     void *log_user;         /**< Passed to `log`; borrowed by the context. */
     jit_gemm_severity
         log_level; /**< Lines less serious than this are dropped; 0: only errors. */

@@ -149,8 +149,12 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
                                 : options->compile_limit_ms > 0 ? options->compile_limit_ms
                                                                 : DEFAULT_COMPILE_LIMIT_MS;
     context->stats.struct_size = sizeof(context->stats);
-    context->log = jg_log_create(options->log, options->log_user, options->log_level);
+    struct jg_log_file file;
+    JG_TRY(jg_log_file_open(jg_env_get(JG_ENV_LOG), jg_env_name(JG_ENV_LOG), &file));
+    context->log =
+        jg_log_create(options->log, options->log_user, options->log_level, &file);
     if (context->log == NULL) {
+        jg_log_file_close(&file);
         return jg_fail_memory();
     }
     JG_TRY(create_parts(context, options));

@@ -19,6 +19,7 @@ enum jg_env {
     JG_ENV_CACHE_LEAST_SERIAL, /* JIT_GEMM_CACHE_LEAST_SERIAL: the least that they may have
                                 */
     JG_ENV_PLAN_FOR,           /* JIT_GEMM_PLAN_FOR: the device that is planned for */
+    JG_ENV_LOG,                /* JIT_GEMM_LOG: log lines to standard error or a file */
     JG_ENV_COUNT
 };
 

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,10 +14,13 @@ struct jg_log {
     jit_gemm_log_fn function;
     void *user;
     jit_gemm_severity level;
+    struct jg_log_file file;
 };
 
-struct jg_log *jg_log_create(jit_gemm_log_fn function, void *user, jit_gemm_severity level)
+struct jg_log *jg_log_create(jit_gemm_log_fn function, void *user, jit_gemm_severity level,
+                             const struct jg_log_file *file)
 {
+    static const struct jg_log_file nowhere = {.file = -1};
     struct jg_log *log = jg_alloc(sizeof(*log));
     if (log == NULL) {
         return NULL;
@@ -28,14 +32,36 @@ struct jg_log *jg_log_create(jit_gemm_log_fn function, void *user, jit_gemm_seve
     log->function = function;
     log->user = user;
     log->level = level;
+    log->file = file != NULL ? *file : nowhere;
     return log;
 }
 
 void jg_log_destroy(struct jg_log *log)
 {
     if (log != NULL) {
+        jg_log_file_close(&log->file);
         pthread_mutex_destroy(&log->mutex);
         jg_free(log);
+    }
+}
+
+static bool takes_file(const struct jg_log *log, jit_gemm_severity severity)
+{
+    return log->file.file >= 0 && severity <= log->file.level;
+}
+
+static bool takes_function(const struct jg_log *log, jit_gemm_severity severity)
+{
+    return log->function != NULL && severity <= log->level;
+}
+
+static void send_line(struct jg_log *log, jit_gemm_severity severity, const char *line)
+{
+    if (takes_file(log, severity)) {
+        jg_log_file_write(&log->file, severity, line);
+    }
+    if (takes_function(log, severity)) {
+        log->function(log->user, severity, line);
     }
 }
 
@@ -49,7 +75,7 @@ static void send_lines(struct jg_log *log, jit_gemm_severity severity, char *tex
             *end = '\0';
         }
         if (*line != '\0' || line == text) {
-            log->function(log->user, severity, line);
+            send_line(log, severity, line);
         }
         line = end != NULL ? end + 1 : NULL;
     }
@@ -58,7 +84,7 @@ static void send_lines(struct jg_log *log, jit_gemm_severity severity, char *tex
 
 void jg_log_line(struct jg_log *log, jit_gemm_severity severity, const char *format, ...)
 {
-    if (log == NULL || log->function == NULL || severity > log->level) {
+    if (log == NULL || (!takes_file(log, severity) && !takes_function(log, severity))) {
         return;
     }
     char line[1024];

@@ -69,7 +69,7 @@ int main(void)
     jg_error_log("compiler log", 12);
     jit_gemm_diagnostics *shared = NULL;
     expect(jg_diagnostics_take(&shared) == JIT_GEMM_OK, "take");
-    struct jg_log *log = jg_log_create(receive_line, NULL, JIT_GEMM_SEVERITY_DEBUG);
+    struct jg_log *log = jg_log_create(receive_line, NULL, JIT_GEMM_SEVERITY_DEBUG, NULL);
 
     pthread_t threads[THREADS];
     struct job jobs[THREADS];

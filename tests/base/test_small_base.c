@@ -98,7 +98,8 @@ Test(env, each_variable_is_read_by_its_name)
         [JG_ENV_PLAN_FOR] = "JIT_GEMM_PLAN_FOR",
         [JG_ENV_CAPSULES] = "JIT_GEMM_CAPSULES",
         [JG_ENV_CACHE_KEYS] = "JIT_GEMM_CACHE_KEYS",
-        [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL"};
+        [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL",
+        [JG_ENV_LOG] = "JIT_GEMM_LOG"};
     for (int i = 0; i < JG_ENV_COUNT; i++) {
         cr_assert_eq(setenv(names[i], names[i], 1), 0);
     }
@@ -140,7 +141,7 @@ Test(log, null_logger_and_null_callback_are_silent)
 {
     cr_redirect_stdout();
     cr_redirect_stderr();
-    struct jg_log *log = jg_log_create(NULL, NULL, JIT_GEMM_SEVERITY_DEBUG);
+    struct jg_log *log = jg_log_create(NULL, NULL, JIT_GEMM_SEVERITY_DEBUG, NULL);
 
     jg_log_line(NULL, JIT_GEMM_SEVERITY_ERROR, "nothing %d", 1);
     jg_log_line(log, JIT_GEMM_SEVERITY_ERROR, "nothing %d", 1);
@@ -156,7 +157,8 @@ Test(log, null_logger_and_null_callback_are_silent)
 Test(log, lines_below_the_level_are_dropped)
 {
     struct received received = {0};
-    struct jg_log *log = jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_WARNING);
+    struct jg_log *log =
+        jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_WARNING, NULL);
     cr_assert_not_null(log);
 
     jg_log_line(log, JIT_GEMM_SEVERITY_INFO, "dropped");
@@ -173,7 +175,8 @@ Test(log, lines_below_the_level_are_dropped)
 Test(log, each_line_is_one_call_without_its_end)
 {
     struct received received = {0};
-    struct jg_log *log = jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_DEBUG);
+    struct jg_log *log =
+        jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_DEBUG, NULL);
 
     jg_log_line(log, JIT_GEMM_SEVERITY_INFO, "first\nsecond\n");
 
@@ -185,7 +188,8 @@ Test(log, each_line_is_one_call_without_its_end)
 Test(log, long_line_is_whole_and_is_cut_without_memory)
 {
     struct received received = {0};
-    struct jg_log *log = jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_DEBUG);
+    struct jg_log *log =
+        jg_log_create(receive_line, &received, JIT_GEMM_SEVERITY_DEBUG, NULL);
     char text[1501];
     memset(text, 'x', 1500);
     text[1500] = '\0';
@@ -204,7 +208,7 @@ Test(log, long_line_is_whole_and_is_cut_without_memory)
 Test(log, creation_without_memory_gives_null)
 {
     jg_alloc_fail_at(1, 0);
-    cr_expect_null(jg_log_create(receive_line, NULL, JIT_GEMM_SEVERITY_DEBUG));
+    cr_expect_null(jg_log_create(receive_line, NULL, JIT_GEMM_SEVERITY_DEBUG, NULL));
 }
 
 Test(math, division_alignment_and_checked_product)

@@ -300,6 +300,18 @@ def test_a_compile_error_is_in_the_users_coordinates():
         expect("jg/" not in done.stderr, "generated code shows", done)
 
 
+def test_a_variable_makes_any_program_log():
+    with Folder() as folder:
+        done = tool("plan", *SMALL, *ARCH, variables={"JIT_GEMM_LOG": "info"})
+        expect(done.returncode == 0 and "jit_gemm: info: no device: " in done.stderr, "standard error", done)
+        path = folder.path / "log"
+        done = tool("plan", *SMALL, *ARCH, variables={"JIT_GEMM_LOG": f"info:{path}"})
+        expect(done.returncode == 0 and done.stderr == "", "a file", done)
+        expect("jit_gemm: info: no device: " in path.read_text(encoding="ascii"), "lines")
+        done = tool("plan", *SMALL, *ARCH, variables={"JIT_GEMM_LOG": "warn"})
+        expect(done.returncode == 2 and "JIT_GEMM_LOG: there is no level 'warn'" in done.stderr, "no level", done)
+
+
 def test_env_lists_every_variable_that_is_read():
     read = set()
     for folder in ("lib", "cache", "tools"):

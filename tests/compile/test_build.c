@@ -49,7 +49,7 @@ static void set_up(struct bench *bench)
     *bench = (struct bench){0};
     unit_make_folder(bench->folder);
     bench->unit = unit_make_snippet("d = acc + bias;", "my.cu", 5);
-    bench->log = jg_log_create(collect_line, &bench->lines, JIT_GEMM_SEVERITY_DEBUG);
+    bench->log = jg_log_create(collect_line, &bench->lines, JIT_GEMM_SEVERITY_DEBUG, NULL);
     cr_assert_eq(jg_compiler_dummy_create(0, &bench->dummy), JIT_GEMM_OK);
     bench->builder.log = bench->log;
     bench->builder.cache = open_cache(bench->folder);

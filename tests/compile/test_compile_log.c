@@ -238,7 +238,8 @@ Test(compile_log, performance_notes_and_snippet_warnings_are_logged)
 {
     struct unit unit = unit_make_snippet("d = acc;", "my.cu", 1);
     struct jg_str lines = {0};
-    struct jg_log *log = jg_log_create(count_warnings, &lines, JIT_GEMM_SEVERITY_DEBUG);
+    struct jg_log *log =
+        jg_log_create(count_warnings, &lines, JIT_GEMM_SEVERITY_DEBUG, NULL);
 
     const int notes = jg_compile_log_warn(
         "jg/a.cuh(3): warning #177-D: variable \"u\" was declared but never referenced\n\n"

@@ -449,7 +449,8 @@ Test(toolchain, full_list_of_signatures_is_a_warning)
     unit_make_folder(folder);
     jg_cache *cache = open_cache(folder);
     struct jg_str lines = {0};
-    struct jg_log *log = jg_log_create(collect_line, &lines, JIT_GEMM_SEVERITY_WARNING);
+    struct jg_log *log =
+        jg_log_create(collect_line, &lines, JIT_GEMM_SEVERITY_WARNING, NULL);
 
     for (int i = 0; i <= JG_TOOLCHAIN_KNOWN_MAX; i++) {
         char signature[32];
