@@ -45,6 +45,10 @@ static const struct {
     {"JIT_GEMM_LOG",
      "error, warning, info or debug: log lines of any program to standard error, or to a file, "
      "level:file"},
+    {"JIT_GEMM_NVTX",
+     "1: NVTX ranges around creates, compiles, loads and runs, for profilers"},
+    {"NVTX_INJECTION64_PATH",
+     "the tool that gets those ranges; profilers set it themselves"},
     {"JIT_GEMM_NVDISASM", "path of nvdisasm; `jit-gemm inspect` reads it itself"},
     {"PATH", "else it is looked for there,"},
     {"CUDA_PATH", "and in bin of this, and of CUDA_HOME"},

@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/struct.h"
+#include "cuda/ranges.h"
 
 /* No kernel of ours comes near, on any machine that was tried. */
 enum { DEFAULT_COMPILE_LIMIT_MS = 120000 };
@@ -157,6 +158,8 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
         jg_log_file_close(&file);
         return jg_fail_memory();
     }
+    JG_TRY(jg_ranges_read(jg_env_get(JG_ENV_NVTX), jg_env_name(JG_ENV_NVTX),
+                          &context->has_ranges));
     JG_TRY(create_parts(context, options));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
     JG_TRY(jg_target_resolve(context, options));
@@ -286,6 +289,7 @@ struct jg_builder jg_context_builder(const jit_gemm_context *context,
                                        .toolchain = context->toolchain,
                                        .policy = policy,
                                        .compile_limit_ms = context->compile_limit_ms,
+                                       .has_ranges = context->has_ranges,
                                        .stop = *stop,
                                        .code_kind = jg_target_code_kind(context)};
     return builder;

@@ -31,6 +31,7 @@ struct jit_gemm_context {
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* 0: none */
     char *dump_dir;            /* NULL: none */
+    bool has_ranges;           /* of NVTX */
     char *capsule_dir;         /* NULL: none */
 
     struct jg_device *device;            /* counted; NULL: none could be opened */

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/struct.h"
+#include "cuda/ranges.h"
 #include "plan/compiled.h"
 #include "plan/first_kernel.h"
 #include "runtime/launch.h"
@@ -21,6 +22,7 @@ struct jit_gemm {
     double compile_ms;        /* spent by the call that made this handle */
     double load_ms;
     char recipe[JIT_GEMM_RECIPE_SIZE]; /* as in the info */
+    char *range;                       /* the problem, of ranges of launches; NULL: none */
     struct jg_capsule_kept *kept;      /* for a launch that fails; NULL: none is left */
     struct jg_map_slots *slots;        /* &own_slots; the only part that changes */
     struct jg_map_slots own_slots;
@@ -303,8 +305,10 @@ static jit_gemm_status load_result(const struct create *create,
                                               .arch = create->context->arch,
                                               .entry = result->entry,
                                               .log = create->context->log};
+    jg_range_push(gemm->range != NULL, "load", gemm->range);
     const jit_gemm_status status =
         jg_module_load(create->context->device, &request, &gemm->kernel); /* 10 */
+    jg_range_pop(gemm->range != NULL);
     if (none_fits) {
         misfit->unfit_ctas = jg_cluster_ctas(&choice.config);
     }
@@ -446,6 +450,24 @@ jit_gemm_status jit_gemm_create(jit_gemm_context *context, const jit_gemm_proble
     return jg_step_create(context, &own, &stop, NULL, ret_gemm);
 }
 
+/* The problem's text if the context has ranges; otherwise NULL. */
+static jit_gemm_status name_range(const jit_gemm_context *context,
+                                  const struct jg_problem *problem, char **ret_text)
+{
+    if (!context->has_ranges) {
+        return JIT_GEMM_OK;
+    }
+    struct jg_str text = {0};
+    jg_problem_text(problem, &text);
+    const jit_gemm_status status = jg_str_status(&text);
+    if (status == JIT_GEMM_OK) {
+        *ret_text = jg_copy_text(text.data, text.size);
+    }
+    jg_str_free(&text);
+    JG_TRY(status);
+    return *ret_text != NULL ? JIT_GEMM_OK : jg_fail_memory();
+}
+
 jit_gemm_status jg_step_create(
     jit_gemm_context *context, const struct jg_problem *problem, const struct jg_stop *stop,
     bool *ret_is_unfit, // NOLINT(readability-non-const-parameter): set through the struct
@@ -466,7 +488,12 @@ jit_gemm_status jg_step_create(
     jg_map_slots_init(gemm->slots, map_count, gemm->entries);
     memcpy(gemm->recipe, settled.recipe, sizeof(gemm->recipe));
     const struct create create = {context, problem, *stop, &settled, gemm, ret_is_unfit};
-    jit_gemm_status status = acquire_kernel(&create); /* 2 to 11 */
+    jit_gemm_status status = name_range(context, problem, &gemm->range);
+    jg_range_push(gemm->range != NULL, "create", gemm->range);
+    if (status == JIT_GEMM_OK) {
+        status = acquire_kernel(&create); /* 2 to 11 */
+    }
+    jg_range_pop(gemm->range != NULL);
     if (status == JIT_GEMM_OK) {
         /* Not earlier: who waited for the same kernel may allow it more. */
         status = jg_settled_blame(
@@ -475,6 +502,7 @@ jit_gemm_status jg_step_create(
     }
     if (status != JIT_GEMM_OK) {
         jg_kernel_release(gemm->kernel);
+        jg_free(gemm->range);
         jg_free(gemm);
         return status;
     }
@@ -486,7 +514,9 @@ jit_gemm_status jg_step_create(
 
 static jit_gemm_status launch(const jit_gemm *gemm, const jit_gemm_args *args, void *stream)
 {
+    jg_range_push(gemm->range != NULL, "run", gemm->range);
     const jit_gemm_status status = jg_launch(gemm->kernel, gemm->slots, args, stream);
+    jg_range_pop(gemm->range != NULL);
     if (status != JIT_GEMM_OK) {
         jg_capsule_leave_launch(gemm->kept, args, status);
     }
@@ -544,6 +574,7 @@ void jit_gemm_destroy(jit_gemm **gemm)
     if (gemm != NULL && *gemm != NULL) {
         jg_kernel_release((*gemm)->kernel);
         jg_capsule_kept_destroy((*gemm)->kept);
+        jg_free((*gemm)->range);
         jg_free(*gemm);
         *gemm = NULL;
     }

@@ -16,6 +16,7 @@ static const char *const env_names[JG_ENV_COUNT] = {
     [JG_ENV_PLAN_FOR] = "JIT_GEMM_PLAN_FOR",
     [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL",
     [JG_ENV_LOG] = "JIT_GEMM_LOG",
+    [JG_ENV_NVTX] = "JIT_GEMM_NVTX",
 };
 
 const char *jg_env_name(enum jg_env variable)

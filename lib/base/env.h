@@ -20,6 +20,7 @@ enum jg_env {
                                 */
     JG_ENV_PLAN_FOR,           /* JIT_GEMM_PLAN_FOR: the device that is planned for */
     JG_ENV_LOG,                /* JIT_GEMM_LOG: log lines to standard error or a file */
+    JG_ENV_NVTX,               /* JIT_GEMM_NVTX: 1 for NVTX ranges */
     JG_ENV_COUNT
 };
 

@@ -16,6 +16,7 @@
 #include "compile/compile_log.h"
 #include "compile/flight.h"
 #include "compile/stored.h"
+#include "cuda/ranges.h"
 
 /* One build under way. */
 struct build {
@@ -384,7 +385,9 @@ static jit_gemm_status run_compiler(const struct build *build, struct jg_compile
         .linker = linker,
     };
     struct jg_compile_result result = {0};
+    jg_range_push(build->builder->has_ranges, "compile", build->unit->problem_text);
     const jit_gemm_status status = compiler->compile(compiler, &request, &result);
+    jg_range_pop(build->builder->has_ranges);
     if (status == JIT_GEMM_ERR_CANCELLED) {
         return status;
     }

@@ -22,6 +22,7 @@ struct jg_builder {
     struct jg_toolchain *toolchain;
     jit_gemm_policy policy;
     uint32_t compile_limit_ms; /* of one compile; 0: none */
+    bool has_ranges;           /* of NVTX, around each compile */
     struct jg_stop stop;       /* ends a compile, and lets none begin */
     enum jg_code_kind
         code_kind; /* of what is made; entries of both kinds live side by side */

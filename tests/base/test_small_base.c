@@ -99,7 +99,8 @@ Test(env, each_variable_is_read_by_its_name)
         [JG_ENV_CAPSULES] = "JIT_GEMM_CAPSULES",
         [JG_ENV_CACHE_KEYS] = "JIT_GEMM_CACHE_KEYS",
         [JG_ENV_CACHE_LEAST_SERIAL] = "JIT_GEMM_CACHE_LEAST_SERIAL",
-        [JG_ENV_LOG] = "JIT_GEMM_LOG"};
+        [JG_ENV_LOG] = "JIT_GEMM_LOG",
+        [JG_ENV_NVTX] = "JIT_GEMM_NVTX"};
     for (int i = 0; i < JG_ENV_COUNT; i++) {
         cr_assert_eq(setenv(names[i], names[i], 1), 0);
     }
