@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm bench: timings, alone or beside cuBLASLt. The measuring is bench/'s. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../bench/bench_util.h"
@@ -16,6 +17,8 @@ static const struct cli_help bench_help = {
     "counted by these; --against dense launches a product for each, whose sizes the host\n"
     "knows. Results are compared before anything is timed. Several\n"
     "problems may be given; each begins with its sizes (`4096x4096x4096` or `m=`).\n"
+    "On a terminal a line says which problem is under way. plot_ratios.py, in share/jit_gemm,\n"
+    "draws what --out has written: a bar for each problem.\n"
     "Emulated devices are refused, but with --modelled: then nothing is measured, and the\n"
     "emulator's time model says what a launch would take on the chip (docs/time-model.md).\n",
     "  jit-gemm bench 4096x4096x4096 bf16 --against cublaslt\n"
@@ -41,6 +44,32 @@ struct bench_output {
     bool has_table;
 };
 
+/* Which problem is under way, on a line that the next text takes the place of: on a
+ * terminal, and where --verbose says nothing. */
+static void show_progress(const struct problem_list *problems, size_t done, bool verbose)
+{
+    const bool is_shown = !verbose && cli_is_terminal(stderr);
+    char line[256];
+
+    if (is_shown && done < problems->count) {
+        char *text = cli_problem_text(&problems->items[done]->problem);
+
+        snprintf(line, sizeof(line), "[%zu/%zu] %s", done + 1, problems->count, text);
+        fprintf(stderr, "\r\033[K%.*s", (int)cli_columns(stderr) - 1, line);
+        fflush(stderr);
+        free(text);
+    }
+}
+
+/* Before anything else is printed. */
+static void end_progress(bool verbose)
+{
+    if (!verbose && cli_is_terminal(stderr)) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
+
 static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
                            const struct listed_problem *problem, bool verbose,
                            const struct bench_output *output)
@@ -54,7 +83,9 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
     if (code != CLI_OK) {
         return code;
     }
-    if (gemm_bench_measure(bench, &measured, &result, error) != 0) {
+    const int failed = gemm_bench_measure(bench, &measured, &result, error);
+    end_progress(verbose);
+    if (failed != 0) {
         return cli_error("%s", error);
     }
     if (output->json != NULL) {
@@ -97,6 +128,7 @@ static int measure_all(const struct bench_options *options, jit_gemm_context *co
         gemm_bench_print_head(stdout, gemm_bench_machine(bench));
     }
     for (size_t i = 0; i < problems->count; i++) {
+        show_progress(problems, i, verbose);
         const int own =
             measure_problem(bench, context, problems->items[i], verbose, output);
         code = own != CLI_OK ? own : code;

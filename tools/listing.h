@@ -2,7 +2,8 @@
 /*
  * A listing of machine code as nvdisasm prints it, and what it says of a kernel: how often
  * each opcode occurs, and the loops that work. A loop is what a backward branch closes: the
- * branch's target is on every way to it (a natural loop).
+ * branch's target is on every way to it (a natural loop). It is read as text, because not
+ * every toolkit's nvdisasm prints JSON: there would be two readers.
  */
 #ifndef LISTING_H
 #define LISTING_H

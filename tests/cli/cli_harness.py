@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Runs the built jit-gemm in a clean environment."""
+import fcntl
 import functools
 import json
+import os
 import pathlib
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import clean_environment, emulator_by_name  # noqa: E402,F401
@@ -42,6 +47,28 @@ def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=12
         done.stdout = done.stdout.decode()
     done.stderr = done.stderr.decode()
     return done
+
+
+def on_terminal(*words, columns=80, **variables):
+    """Standard output and standard error of a terminal of so many columns."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = clean_environment(**{"TERM": "xterm", "NO_COLOR": "", **variables})
+    with subprocess.Popen([str(TOOL), *map(str, words)], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
+                          env=environment) as process:
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        process.wait()
+    os.close(leader)
+    return text.decode().replace("\r\n", "\n")
 
 
 def expect(condition, message, done=None):

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-from cli_harness import Folder, expect, expect_exit, named_tests, need_compiler, run_tests, tool
+from cli_harness import Folder, expect, expect_exit, named_tests, need_compiler, on_terminal, run_tests, tool
 
 DRIVER, CUBLASLT, NVML = sys.argv[3:6]
 VECTOR = "1 1000000 column"
@@ -338,6 +338,21 @@ def test_replays_need_a_driver_with_graphs():
     with Folder() as folder:
         done = bench(folder, PLAIN, "12x20x64", "bf16", "--replays")
         expect(done.returncode == 1 and "no CUDA graphs" in done.stderr, "named", done)
+
+
+def test_a_terminal_is_told_which_problem_is_under_way():
+    need_compiler()
+    words = ["bench", "16x16x64", "bf16", "16x32x64", "bf16", "--config", "swap_ab=0", "--rounds", "1", "--round-ms", "1",
+             "--warmup-ms", "1", "--driver", DRIVER]
+    variables = {"COMPUTING_DRIVER": "bf16 bf16 none", "COMPUTING_CLOCK": "1"}
+    with Folder() as folder:
+        text = on_terminal(*words, "--color", "never", JIT_GEMM_CACHE_DIR=folder.cache, **variables)
+        shown = re.findall(r"\r\x1b\[K\[(\d)/2\] m=16 n=(\d+)", text)
+        expect(shown == [("1", "16"), ("2", "32")], f"{text!r}")
+        for line in text.split("\n"):
+            expect("[1/2]" not in line.split("\x1b[K")[-1], f"it does not stay: {line!r}")
+        done = tool(*words, cache=folder.cache, variables=variables)
+        expect(done.returncode == 0 and "[1/2]" not in done.stderr and "\r" not in done.stdout, "a pipe", done)
 
 
 if __name__ == "__main__":

@@ -6,42 +6,14 @@ Usage: test_cli_terminal.py JIT_GEMM SOURCE_ROOT
 
 Nothing here needs a GPU or a compiler.
 """
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
 
-from cli_harness import ARCH, TOOL, clean_environment, expect, named_tests, run_tests, tool
+from cli_harness import ARCH, expect, named_tests, on_terminal, run_tests, tool
 
 PLAN = ["plan", "4096x4096x4096", "bf16", "epilogue=bias_gelu", *ARCH]
 WRONG = ["plan", "4096x4096x4096", "bf17", *ARCH]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def on_terminal(*words, columns=80, **variables):
-    """Standard output and standard error of a terminal of so many columns."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = clean_environment(**{"TERM": "xterm", "NO_COLOR": "", **variables})
-    with subprocess.Popen([str(TOOL), *map(str, words)], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
-                          env=environment) as process:
-        os.close(follower)
-        text = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            text += part
-        process.wait()
-    os.close(leader)
-    return text.decode().replace("\r\n", "\n")
 
 
 def has_color(text):
