@@ -62,9 +62,8 @@ int cli_dispatch(const char *program, const struct cli_command *table, size_t co
                            jg_near_hint(&nearest, list).text);
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error with words */
     cli_find_color(argc, argv);
     if (argc < 2) {
         return cli_usage_error("a command is missing; `jit-gemm --help` lists them");
@@ -83,4 +82,16 @@ int main(int argc, char **argv)
         argv[1] = "version";
     }
     return cli_dispatch("jit-gemm", commands, COMMAND_COUNT, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error with words */
+    const int code = run_command(argc, argv);
+
+    /* A full disk: what was printed is not whole. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return code != CLI_OK ? code : cli_error("standard output cannot be written");
+    }
+    return code;
 }

@@ -7,9 +7,10 @@ Usage: test_cli_terminal.py JIT_GEMM SOURCE_ROOT
 Nothing here needs a GPU or a compiler.
 """
 import re
+import subprocess
 import sys
 
-from cli_harness import ARCH, expect, named_tests, on_terminal, run_tests, tool
+from cli_harness import ARCH, TOOL, clean_environment, expect, named_tests, on_terminal, run_tests, tool
 
 PLAN = ["plan", "4096x4096x4096", "bf16", "epilogue=bias_gelu", *ARCH]
 WRONG = ["plan", "4096x4096x4096", "bf17", *ARCH]
@@ -72,6 +73,14 @@ def test_two_dashes_end_options():
     expect(one.returncode == 0 and "chosen: " in one.stdout, "words behind --", one)
     done = tool("plan", "--", "256x256x256", "bf16", *ARCH)
     expect(done.returncode == 2 and "'--arch'" in done.stderr, "no option behind --", done)
+
+
+def test_output_that_is_not_written_is_a_failure():
+    for words in (["env", "--json"], [*PLAN, "--all"], ["--help"], ["epilogue", "list", "--json"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([str(TOOL), *words], stdout=full, stderr=subprocess.PIPE, check=False,
+                                  env=clean_environment())
+        expect(done.returncode == 1 and b"standard output cannot be written" in done.stderr, f"{words}: {done}")
 
 
 if __name__ == "__main__":
