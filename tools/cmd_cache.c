@@ -251,14 +251,16 @@ static void add_row(struct listing *listing, const jg_cache_entry *entry)
 /* Scripts read a line for each entry: the head is for people. */
 static void print_rows(const struct listing *listing)
 {
+    const int width = cli_is_terminal(stdout) ? 11 : 7;
+
     if (listing->count > 0 && cli_is_terminal(stdout)) {
         printf("%s%-32s %9s %-20s %-11s problem%s\n", cli_tone(stdout, CLI_TONE_HEAD),
                "key", "bytes", "made (UTC)", "for", cli_tone(stdout, CLI_TONE_END));
     }
     for (size_t i = 0; i < listing->count; i++) {
         const struct row *row = &listing->rows[i];
-        const int column = printf("%s %9" PRIu64 " %s %-11s ", row->key, row->bytes,
-                                  row->when, row->target);
+        const int column = printf("%s %9" PRIu64 " %s %-*s ", row->key, row->bytes,
+                                  row->when, width, row->target);
 
         cli_print_line(stdout, row->problem, strlen(row->problem), (size_t)column, 4);
     }
