@@ -52,7 +52,7 @@ static void show_progress(const struct problem_list *problems, size_t done, bool
     char line[256];
 
     if (is_shown && done < problems->count) {
-        char *text = cli_problem_text(&problems->items[done]->problem);
+        char *text = cli_problem_text(&problems->items[done]->problem.problem);
 
         snprintf(line, sizeof(line), "[%zu/%zu] %s", done + 1, problems->count, text);
         fprintf(stderr, "\r\033[K%.*s", (int)cli_columns(stderr) - 1, line);
