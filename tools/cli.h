@@ -30,6 +30,15 @@ struct cli_command {
                char **argv); /* argv[0] is the command's name; gives an exit code */
 };
 
+/* Commands that stand behind one word, or behind none, and what --help says of them. */
+struct cli_family {
+    const char *name;  /* behind "jit-gemm "; "" for the commands themselves */
+    const char *about; /* lines, each ending in \n */
+    const struct cli_command *commands;
+    size_t count;
+    const char *closing; /* lines behind the list */
+};
+
 int cmd_run(int argc, char **argv);
 int cmd_build(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
@@ -45,6 +54,9 @@ int cmd_replay(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
+/* Not listed: all commands, options and variables as one JSON object, of which the manual
+ * page and the completion of shells are made. */
+int cmd_describe(const struct cli_family *all, int argc, char **argv);
 
 /* Subcommands of `epilogue`, each in its own file. */
 int epilogue_check(int argc, char **argv);
@@ -54,6 +66,18 @@ int epilogue_show(int argc, char **argv);
 /* Runs the command that argv[0] names; `program` is what usage errors call the caller. */
 int cli_dispatch(const char *program, const struct cli_command *table, size_t count,
                  int argc, char **argv);
+
+/* The same behind a word that the caller knows, as `cache`: also --help, and no word at
+ * all. */
+int cli_run_family(const struct cli_family *family, int argc, char **argv);
+void cli_print_family(const struct cli_family *family);
+
+/* What `jit-gemm env` lists. */
+struct cli_variable {
+    const char *name;
+    const char *help;
+};
+const struct cli_variable *cli_variables(size_t *ret_count);
 
 /* -------------------------------------------------------------------------- options */
 
@@ -85,6 +109,14 @@ struct cli_help {
     const char *about;    /* paragraphs, each line ending in \n */
     const char *examples; /* lines, may be NULL */
 };
+
+/* Who writes what --help asks for: text for people, unless this is called. */
+struct cli_help_form {
+    void (*command)(const struct cli_help *help, const char *words_help,
+                    const struct cli_option *const *groups);
+    void (*family)(const struct cli_family *family);
+};
+void cli_set_help_form(const struct cli_help_form *form);
 
 /*
  * Reads options and collects the other words, in their order, at the start of argv[1...].

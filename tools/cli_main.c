@@ -28,21 +28,19 @@ static const struct cli_command commands[] = {
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
-static void print_commands(void)
-{
-    printf(
-        "usage: jit-gemm COMMAND [OPTION...]\n\n"
+static const struct cli_family all_commands = {
+    .name = "",
+    .about =
         "Matrix multiplication on tensor cores with your own epilogue, compiled for the\n"
-        "exact problem.\n\ncommands:\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        printf("  %-15s %s\n", commands[i].name, commands[i].summary);
-    }
-    printf(
-        "\n`jit-gemm COMMAND --help` explains a command and shows examples; `--` ends options.\n"
+        "exact problem.\n",
+    .commands = commands,
+    .count = COMMAND_COUNT,
+    .closing =
+        "`jit-gemm COMMAND --help` explains a command and shows examples; `--` ends options.\n"
         "`jit-gemm --version`, or -V, says what this is. --json of a command is for scripts.\n"
         "Exit codes: 0 done; 1 failed, or verified and found wrong; 2 what was asked for is\n"
-        "wrong or not supported. Errors go to standard error.\n");
-}
+        "wrong or not supported. Errors go to standard error.\n",
+};
 
 int cli_dispatch(const char *program, const struct cli_command *table, size_t count,
                  int argc, char **argv)
@@ -75,8 +73,11 @@ static int run_command(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
-        print_commands();
+        cli_print_family(&all_commands);
         return CLI_OK;
+    }
+    if (strcmp(argv[1], "describe") == 0) {
+        return cmd_describe(&all_commands, argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         argv[1] = "version";

@@ -56,6 +56,47 @@ static void print_help(const struct cli_help *help, const char *words_help,
     }
 }
 
+void cli_print_family(const struct cli_family *family)
+{
+    const bool is_all = family->name[0] == '\0';
+    int width = 0;
+    for (size_t i = 0; i < family->count; i++) {
+        const int length = (int)strlen(family->commands[i].name);
+        width = length > width ? length : width;
+    }
+    printf("usage: jit-gemm %s%s [OPTION...]\n\n%s\n%s:\n", family->name,
+           is_all ? "COMMAND" : " SUBCOMMAND", family->about,
+           is_all ? "commands" : "subcommands");
+    for (size_t i = 0; i < family->count; i++) {
+        printf("  %-*s %s\n", width, family->commands[i].name, family->commands[i].summary);
+    }
+    printf("\n%s", family->closing);
+}
+
+static const struct cli_help_form text_form = {print_help, cli_print_family};
+static const struct cli_help_form *help_form = &text_form;
+
+void cli_set_help_form(const struct cli_help_form *form)
+{
+    help_form = form;
+}
+
+int cli_run_family(const struct cli_family *family, int argc, char **argv)
+{
+    char program[64];
+
+    if (argc < 2) {
+        return cli_usage_error("a subcommand is missing; `jit-gemm %s --help` lists them",
+                               family->name);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        help_form->family(family);
+        return CLI_OK;
+    }
+    snprintf(program, sizeof(program), "jit-gemm %s", family->name);
+    return cli_dispatch(program, family->commands, family->count, argc - 1, argv + 1);
+}
+
 static const struct cli_option *find_in(const struct cli_option *options, const char *word,
                                         size_t length)
 {
@@ -209,7 +250,7 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
             continue;
         }
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            print_help(help, words_help, groups);
+            help_form->command(help, words_help, groups);
             return CLI_OK;
         }
         size_t length = strcspn(word, "=");

@@ -101,7 +101,7 @@ int cmd_build(int argc, char **argv)
     bool json = false;
     const struct cli_option own[] = {
         {"-o", "FILE", "file to write; - is standard output", CLI_TEXT, &path},
-        {"--emit", "FORM", "cubin (default), ptx or source", CLI_TEXT, &emit_text},
+        {"--emit", "cubin|ptx|source", "what to write; cubin", CLI_TEXT, &emit_text},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };

@@ -724,21 +724,14 @@ static const struct cli_command subcommands[] = {
 
 int cmd_cache(int argc, char **argv)
 {
-    const size_t count = sizeof(subcommands) / sizeof(subcommands[0]);
+    static const struct cli_family family = {
+        .name = "cache",
+        .about = "Looks after the disk cache of compiled kernels.\n",
+        .commands = subcommands,
+        .count = sizeof(subcommands) / sizeof(subcommands[0]),
+        .closing = "examples:\n  jit-gemm cache stat\n"
+                   "  jit-gemm cache explain 4096x4096x4096 bf16 --arch sm_90a\n",
+    };
 
-    if (argc < 2) {
-        return cli_usage_error(
-            "a subcommand is missing; `jit-gemm cache --help` lists them");
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        printf("usage: jit-gemm cache SUBCOMMAND [OPTION...]\n\n"
-               "Looks after the disk cache of compiled kernels.\n\nsubcommands:\n");
-        for (size_t i = 0; i < count; i++) {
-            printf("  %-9s %s\n", subcommands[i].name, subcommands[i].summary);
-        }
-        printf("\nexamples:\n  jit-gemm cache stat\n"
-               "  jit-gemm cache explain 4096x4096x4096 bf16 --arch sm_90a\n");
-        return CLI_OK;
-    }
-    return cli_dispatch("jit-gemm cache", subcommands, count, argc - 1, argv + 1);
+    return cli_run_family(&family, argc, argv);
 }

@@ -12,10 +12,7 @@ static const struct cli_help env_help = {
     NULL,
 };
 
-static const struct {
-    const char *name;
-    const char *help;
-} variables[] = {
+static const struct cli_variable variables[] = {
     {"JIT_GEMM_CACHE_DIR", "absolute path of the writable cache folder"},
     {"JIT_GEMM_CACHE_LIMIT",
      "most bytes of that folder, such as 512m or 4g, which is the default; or none"},
@@ -85,6 +82,12 @@ static void print_text(void)
         cli_print_fact(has_value ? "    = " : "", has_value ? 6 : 4,
                        has_value ? value : "(not set)");
     }
+}
+
+const struct cli_variable *cli_variables(size_t *ret_count)
+{
+    *ret_count = sizeof(variables) / sizeof(variables[0]);
+    return variables;
 }
 
 int cmd_env(int argc, char **argv)
