@@ -6,7 +6,9 @@
 set -euo pipefail
 root=$1 scratch=$2 cuda=$3
 rm -rf "$scratch"
-mkdir -p "$scratch/none" "$scratch/some"
+mkdir -p "$scratch/none" "$scratch/some" "$scratch/old"
+echo '#define CUDA_VERSION 12080' >"$scratch/old/cuda.h"
+echo >"$scratch/old/nvrtc.h"
 for package in libxxhash libsodium; do
     folder=$(pkg-config --variable=pcfiledir "$package")
     cp "$folder/$package.pc" "$scratch/some"
@@ -31,7 +33,9 @@ expect() {
 }
 
 expect 1 none 'cuda.h and nvrtc.h' 'toolkit_include=FOLDER' libxxhash-dev libsodium-dev \
-    'libcriterion-dev (without it they are left out)' './scripts/demo' -- -Dtoolkit_include=/none
+    'libcriterion-dev (without it they are left out)' './scripts/fetch_cuda' './scripts/demo' -- \
+    -Dtoolkit_include=/none
+expect 1 some 'CUDA 12.9 or newer' "$scratch/old, which is too old" -- "-Dtoolkit_include=$scratch/old"
 expect 1 some 'libcriterion-dev, or pass -Dtests=false' -- -Dtests=true "-Dtoolkit_include=$cuda"
 expect 0 some 'no tests are built' libcriterion-dev -- "-Dtoolkit_include=$cuda"
 [ -z "$(meson introspect --tests "$scratch/build" | tr -d '[]\n ')" ] || {
