@@ -24,13 +24,18 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 LIBRARIES = ("lib/libjit_gemm.so.0", "emulator/libjit_gemm_emulator.so")
-# Libraries that the wheel brings along, and whose package has the notice that goes with each.
-BUNDLED = {"libxxhash.so": "libxxhash0", "libsodium.so": "libsodium23"}
+# Libraries that the wheel brings along: whose package has the notice that goes with each, and its name
+# for pkg-config.
+BUNDLED = {
+    "libxxhash.so": ("libxxhash0", "libxxhash"),
+    "libsodium.so": ("libsodium23", "libsodium"),
+}
 SUMMARY = "Matrix multiplication on NVIDIA tensor cores with your own epilogue in the same kernel"
 FIXED_TIME = (2026, 1, 1, 0, 0, 0)
 
@@ -93,6 +98,23 @@ def find_notice(package: str) -> bytes:
     return path.read_bytes()
 
 
+def list_of_parts(libraries: dict[str, pathlib.Path]) -> bytes:
+    """What the wheel consists of, as SPDX."""
+    ours, more = [], []
+    for name, path in libraries.items():
+        bundled = [BUNDLED[prefix] for prefix in BUNDLED if name.startswith(prefix)]
+        if bundled:
+            version = run("pkg-config", "--modversion", bundled[0][1]).strip()
+            more += ["--bundled", path, "--package", f"{bundled[0][1]}={version}"]
+        else:
+            ours.append(path)
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "parts.json"
+        words = ["--version", project_version(), "--output", output, *more, *ours]
+        run(sys.executable, ROOT / "packaging/write_sbom.py", *words)
+        return output.read_bytes()
+
+
 def platform_tag(libraries: dict[str, pathlib.Path]) -> str:
     """manylinux of the newest symbol of the C library that one of the libraries takes."""
     newest = (2, 17)
@@ -128,7 +150,8 @@ def contents(build: pathlib.Path) -> tuple[str, dict[str, bytes]]:
         f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
     ).encode()
     files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    for prefix, package in BUNDLED.items():
+    files[f"{info}/sboms/jit_gemm.spdx.json"] = list_of_parts(libraries)
+    for prefix, (package, _) in BUNDLED.items():
         if any(name.startswith(prefix) for name in libraries):
             files[f"{info}/licenses/{package}.txt"] = find_notice(package)
     return f"jit_gemm-{project_version()}-{tag}.whl", files

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The wheel in an empty environment: pip installs it, and it multiplies on the emulator."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -80,6 +81,23 @@ class Wheel(unittest.TestCase):
             self.assertTrue(any(word in name for name in names), word)
         self.assertFalse([name for name in names if "test" in name or "__pycache__" in name])
         self.assertRegex(self.wheel.name, r"^jit_gemm-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl$")
+
+    def test_it_says_what_it_consists_of(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            (name,) = (one for one in wheel.namelist() if one.endswith("sboms/jit_gemm.spdx.json"))
+            path = wheel.extract(name, self.path)
+        version = self.wheel.name.split("-")[1]
+        check = ROOT / "tests/install/check_sbom.py"
+        done = run(sys.executable, check, path, version, "xxHash", "libsodium", "glibc")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        document = json.loads(pathlib.Path(path).read_text(encoding="ascii"))
+        names = {one["SPDXID"]: one["name"] for one in document["packages"]}
+        contained = {
+            names[one["relatedSpdxElement"]]
+            for one in document["relationships"]
+            if one["relationshipType"] == "CONTAINS"
+        }
+        self.assertLessEqual({"xxHash", "libsodium", "libjit_gemm_emulator.so"}, contained)
 
     def test_the_same_inputs_give_the_same_bytes(self):
         self.assertEqual(self.build("second").read_bytes(), self.wheel.read_bytes())
