@@ -10,6 +10,7 @@ are visible outside of a shared library stay global; everything else can meet no
 import argparse
 import pathlib
 import subprocess
+import sys
 
 
 def main():
@@ -17,13 +18,13 @@ def main():
     for name in ("objcopy", "ar", "output", "private"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("archives", nargs="+")
-    parser.add_argument("linker", nargs="+")
-    words = parser.parse_args()
+    end = sys.argv.index("--")
+    words, linker = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1:]
     folder = pathlib.Path(words.private)
     folder.mkdir(parents=True, exist_ok=True)
     whole, made = folder / "jit_gemm.o", pathlib.Path(words.output)
     made.unlink(missing_ok=True)
-    subprocess.run([*words.linker, "-r", "-nostdlib", "-o", whole, "-Wl,--whole-archive",
+    subprocess.run([*linker, "-r", "-nostdlib", "-o", whole, "-Wl,--whole-archive",
                     *words.archives, "-Wl,--no-whole-archive"], check=True)
     subprocess.run([words.objcopy, "--localize-hidden", whole], check=True)
     subprocess.run([words.ar, "rcsD", made, whole], check=True)
