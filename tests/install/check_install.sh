@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Usage: check_install.sh ROOT SCRATCH CUDA_INCLUDE
+# Usage: [JIT_GEMM_NVRTC=FOLDER] check_install.sh ROOT SCRATCH CUDA_INCLUDE
 # Installs into a prefix, shared and static, then builds every example, the README's program as C and as C++,
 # and units in C11, C++17 and C++20, by pkg-config and by CMake; runs what needs no GPU; and uninstalls.
 set -euo pipefail
@@ -161,6 +161,8 @@ if "$prefix/bin/jit-gemm" build 64x64x64 bf16 --arch sm_100a -o "$scratch/k.cubi
     fi
     grep "global memory that was never written: byte [0-9]* of the 1048576 bytes at 0x" \
         "$scratch/report"
+else
+    step "skipped: programs on the emulator, which need NVRTC (JIT_GEMM_NVRTC names its folder)"
 fi
 
 step "uninstall"
