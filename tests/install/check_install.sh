@@ -104,7 +104,7 @@ check_cmake() {
     local wanted=$1
     shift
     rm -rf "$scratch/cmake"
-    PKG_CONFIG_PATH='' cmake -S "$here/cmake" -B "$scratch/cmake" "-DCMAKE_PREFIX_PATH=$prefix" \
+    PKG_CONFIG_PATH='' cmake -G Ninja -S "$here/cmake" -B "$scratch/cmake" "-DCMAKE_PREFIX_PATH=$prefix" \
         -DWITH_STATIC=ON "-DWANTED_VERSION=$wanted" "$@" >"$scratch/cmake.log" 2>&1
 }
 check_cmake "$version" || { cat "$scratch/cmake.log"; exit 1; }
