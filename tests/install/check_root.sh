@@ -42,8 +42,9 @@ if [ -n "${PIP_CERT:-}" ]; then
 fi
 echo 'APT::Get::Assume-Yes "true";' >"$folder/etc/apt/apt.conf.d/90yes" # the README's lines ask
 mount -t proc proc "$folder/proc"
-mount --bind /dev "$folder/dev"
-trap 'umount "$folder/dev" "$folder/proc"' EXIT
+mount --rbind /dev "$folder/dev" # with /dev/shm, which tests look at
+mount --make-rslave "$folder/dev"
+trap 'umount -R "$folder/dev"; umount "$folder/proc"' EXIT
 
 # inside COMMAND: in a fresh copy's folder.
 inside() { chroot "$folder" env -i "${environment[@]}" bash -euo pipefail -c "cd /src && $1"; }
