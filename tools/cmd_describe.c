@@ -86,9 +86,13 @@ static int describe_commands(const struct cli_family *family)
     return CLI_OK;
 }
 
+/* Of the first subcommand that failed, which a family's own exit code does not tell. */
+static int subcommand_code = CLI_OK;
+
 static void describe_family(const struct cli_family *family)
 {
-    (void)describe_commands(family);
+    const int code = describe_commands(family);
+    subcommand_code = subcommand_code == CLI_OK ? code : subcommand_code;
 }
 
 int cmd_describe(const struct cli_family *all, int argc, char **argv)
@@ -106,8 +110,8 @@ int cmd_describe(const struct cli_family *all, int argc, char **argv)
     cli_json_field(stdout, "name", "jit-gemm", false);
     print_field("version", jit_gemm_version_string());
     const int code = describe_commands(all);
-    if (code != CLI_OK) {
-        return code;
+    if (code != CLI_OK || subcommand_code != CLI_OK) {
+        return code != CLI_OK ? code : subcommand_code;
     }
     printf(", \"variables\": [");
     for (size_t i = 0; i < count; i++) {
