@@ -275,8 +275,9 @@ jit_gemm_status jit_gemm_epilogue_register(jit_gemm_context *context,
 
 struct jg_stop jg_context_stop(const jit_gemm_context *context)
 {
-    return (struct jg_stop){.requests = &context->cancels,
-                            .seen = atomic_load(&context->cancels)};
+    /* Apart, because gcc 11 warns of missing members where it is among them. */
+    const unsigned seen = atomic_load(&context->cancels);
+    return (struct jg_stop){.requests = &context->cancels, .seen = seen};
 }
 
 struct jg_builder jg_context_builder(const jit_gemm_context *context,
