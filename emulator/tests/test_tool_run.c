@@ -124,6 +124,14 @@ Test(tool_run, several_seeds)
                "--seeds 3 --settings async=latest");
 }
 
+Test(tool_run, times_are_said_to_be_modelled)
+{
+    const char *launch = "device sm_90a\n" LAUNCH "param u32 32\nexpect clean\n";
+    expect_run(0, "modelled on h200", launch, "--timing");
+    expect_run(0, "modelled on h100", launch, "--timing --settings timing=h100,mhz=1500");
+    expect_run(0, "no launch was timed", launch, "--timing --settings timing=off");
+}
+
 Test(tool_run, expected_failure_is_a_success)
 {
     const char *launch = LAUNCH "param u32 33\n"
