@@ -71,6 +71,16 @@ for source in "$scratch"/examples/*.c; do
         -o "${source%.c}" "${libs[@]}" -lm -ldl
     count=$((count + 1))
 done
+nccl=(-isystem "$cuda" -L"${cuda%/*}/lib64" -lnccl)
+if printf '#include <nccl.h>\nint main(void) { return ncclGetVersion(NULL) == ncclSuccess; }\n' |
+    gcc -x c - -o "$scratch/has_nccl" "${nccl[@]}" 2>/dev/null; then
+    step "gcc 13_tensor_parallel_mlp"
+    gcc -std=gnu11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" "$scratch"/examples/13_tensor_parallel_mlp/*.c \
+        -o "$scratch/tensor_parallel_mlp" "${nccl[@]}" "${libs[@]}" -lm -ldl
+    count=$((count + 1))
+else
+    step "skipped: 13_tensor_parallel_mlp, there is no nccl.h or no libnccl"
+fi
 [ $count -gt 1 ] || die "there are no examples"
 
 step "the README's own line"
