@@ -11,15 +11,16 @@ EXAMPLES = ROOT / "python" / "examples"
 
 
 class Examples(CompilerTest):
-    def expect(self, name, words, module=None):
+    def expect(self, name, words, module=None, launcher=()):
         if module and optional(module) is None:
             self.skipTest(f"there is no {module}")
         env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
         done = subprocess.run(
-            [sys.executable, EXAMPLES / name], env=env, capture_output=True, text=True, check=False
+            [sys.executable, *launcher, EXAMPLES / name], env=env, capture_output=True, text=True, check=False
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(words, done.stdout)
+        return done.stdout
 
     def test_bias_gelu_shows_a_mistake_at_its_place(self):
         self.expect("01_bias_gelu.py", "  d = gelo(acc + bias);\n      ^\n", "numpy")
@@ -33,9 +34,16 @@ class Examples(CompilerTest):
     def test_torch_training_runs_compiled(self):
         self.expect("04_torch_training.py", "compiled: (48, 40)", "torch")
 
+    def test_two_processes_add_up_what_one_makes(self):
+        launcher = "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"
+        printed = self.expect("05_tensor_parallel.py", "right", "torch", launcher)
+        for process in "01":
+            for form in ("in order", "overlapped"):
+                self.assertRegex(printed, rf"process {process}, {form}: \S+, right\n")
+
     def test_each_example_has_a_test(self):
         names = sorted(path.name[:2] for path in EXAMPLES.glob("*.py"))
-        self.assertEqual(names, ["01", "02", "03", "04"])
+        self.assertEqual(names, ["01", "02", "03", "04", "05"])
 
 
 if __name__ == "__main__":
