@@ -184,6 +184,17 @@ want_nvdisasm() {
     fi
 }
 
+# Packages of Python that build the documentation site; without them its stage is skipped.
+want_site_tools() {
+    [ ! -d "$build/site-tools/sphinx" ] || return 0
+    say "Fetching Sphinx and what it needs (15 MB, site.txt) into $build/site-tools"
+    rm -rf "$build/wheels" "$build/site-tools"
+    (fetch_wheels "$root/scripts/site.txt" "$build/wheels" &&
+        python3 "$root/tools/dev/unpack_wheels.py" site "$build/wheels" "$build/site-tools") ||
+        say "going on without it"
+    rm -rf "$build/wheels"
+}
+
 # configure FOLDER OPTION...: a fresh or an existing meson folder, log in the folder.
 configure() {
     local folder=$1 log=$1/setup.log

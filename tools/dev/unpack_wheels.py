@@ -5,6 +5,7 @@ where they go, is said here, since no two of NVIDIA's packages have the same fol
 
 unpack_wheels.py cuda WHEELS TARGET    headers and shared libraries to TARGET/{include,lib}
 unpack_wheels.py nvdisasm WHEELS TARGET  only nvdisasm
+unpack_wheels.py site WHEELS TARGET    packages of Python, whole, for PYTHONPATH
 unpack_wheels.py tools WHEELS TARGET   clang-format and clang-tidy, with their data
 """
 import os
@@ -38,6 +39,11 @@ def keep_nvdisasm(path, parts, target):
         keep(path, target / "nvdisasm", is_program=True)
 
 
+def keep_site(path, parts, target):
+    """Each package and what says that it is installed, which finds the theme."""
+    keep(path, target.joinpath(*parts))
+
+
 def keep_tools(path, parts, target):
     """clang_format/data/bin/clang-format and its like; the data folder keeps its shape."""
     if len(parts) >= 3 and parts[1] == "data":
@@ -46,7 +52,8 @@ def keep_tools(path, parts, target):
 
 def main():
     kind, wheels, target = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    keep_file = {"cuda": keep_cuda, "nvdisasm": keep_nvdisasm, "tools": keep_tools}[kind]
+    keep_file = {"cuda": keep_cuda, "nvdisasm": keep_nvdisasm, "site": keep_site,
+                 "tools": keep_tools}[kind]
     found = sorted(wheels.glob("*.whl"))
     if not found:
         sys.exit(f"no wheels in {wheels}")
