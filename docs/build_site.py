@@ -39,7 +39,7 @@ def named_epilogues():
             yield "| Operand | Kind | Type | Role | What |\n|---|---|---|---|---|"
             for name, kind, dtype, role, about in map(operand_words, path.read_text().splitlines()):
                 if name:
-                    yield f"| `{name}` | {kind} | `{dtype}` | {role or 'input'} | {about} |"
+                    yield f"| `{name}` | `{kind}` | `{dtype}` | {role or 'input'} | {about} |"
             yield ""
         yield f"```c\n{one.source.rstrip()}\n```\n\ncuBLASLt: {one.cublaslt}\n"
         yield f"    jit-gemm run 256x256x256 bf16 --epilogue {one.name} --verify\n"
