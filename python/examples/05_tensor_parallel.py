@@ -5,8 +5,8 @@
 Usage: torchrun --nproc-per-node=2 05_tensor_parallel.py [TOKENS WIDTH HIDDEN CHUNKS REPEATS]
 
 Y = (silu(X G) * (X U)) W. Each process has a share of the columns of G and U and the same share
-of the rows of W; torch.distributed adds up what they make of Y: by NCCL on GPUs, else by gloo, on the
-emulator and untimed. By chunks of rows on two streams, one adds up while the other multiplies.
+of the rows of W; torch.distributed adds up what they make of Y: by NCCL on GPUs, else by gloo, on
+the emulator and untimed. By chunks of rows on two streams, one adds up while the other multiplies.
 Needs torch.
 """
 
@@ -65,7 +65,7 @@ def in_order() -> None:
 
 
 def overlapped() -> None:
-    """Each stream has every other chunk: its products, then its sum, which NCCL runs behind them."""
+    """Each stream has every other chunk: its products, then its sum, behind them."""
     here = torch.cuda.current_stream() if on_gpu else None
     for stream in streams:
         stream.wait_stream(here)

@@ -2,21 +2,34 @@
 """The examples run, as a user runs them, and print what their reader is told to look at."""
 
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from support import ROOT, CompilerTest, main, optional
 
 EXAMPLES = ROOT / "python" / "examples"
+COMMANDS = f"{os.environ.get('JIT_GEMM_TEST_BUILD', 'build')}/tools:{os.environ['PATH']}"
 
 
 class Examples(CompilerTest):
-    def expect(self, name, words, module=None, launcher=()):
+    def expect(self, name, words, module=None, launcher=(), arguments=()):
         if module and optional(module) is None:
             self.skipTest(f"there is no {module}")
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "python"),
+            "PATH": COMMANDS,
+            "MPLBACKEND": "Agg",
+        }
         done = subprocess.run(
-            [sys.executable, *launcher, EXAMPLES / name], env=env, capture_output=True, text=True, check=False
+            [sys.executable, *launcher, EXAMPLES / name, *arguments],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(words, done.stdout)
@@ -41,9 +54,30 @@ class Examples(CompilerTest):
             for form in ("in order", "overlapped"):
                 self.assertRegex(printed, rf"process {process}, {form}: \S+, right\n")
 
+    def picture(self, name, words):
+        """Runs a program in cells, which prints what its picture shows and saves it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "picture.png")
+            self.expect(name, words, "matplotlib", arguments=[path])
+            self.assertEqual(path.read_bytes()[:4], b"\x89PNG")
+            self.assertGreater(path.stat().st_size, 10000)
+
+    def test_ratios_of_kept_results_are_drawn(self):
+        self.picture(
+            "06_ratio_by_shape.py", "decode        17 problems, geometric mean 1.10, worst 1.03"
+        )
+
+    def test_a_timeline_of_the_emulator_is_drawn(self):
+        if shutil.which("jit-gemm", path=COMMANDS) is None:
+            self.skipTest("the command is not built")
+        self.picture("07_timeline.py", "of 4 CTAs, 24 tiles\n")
+
+    def test_no_measured_point_is_above_the_roof(self):
+        self.picture("08_roofline.py", "31 points, 0 above the roof; ")
+
     def test_each_example_has_a_test(self):
         names = sorted(path.name[:2] for path in EXAMPLES.glob("*.py"))
-        self.assertEqual(names, ["01", "02", "03", "04", "05"])
+        self.assertEqual(names, ["01", "02", "03", "04", "05", "06", "07", "08"])
 
 
 if __name__ == "__main__":

@@ -160,7 +160,7 @@ class Blocks(unittest.TestCase):
                 (folder / name).write_text(text, encoding="utf-8")
         log.write_text("", encoding="utf-8")
         lines = [line for line in block.text.splitlines()
-                 if not line.startswith(("...", "emu-run ", "LD_LIBRARY_PATH=", "ptxas ", "bench/plot_ratios"))
+                 if not line.startswith(("...", "emu-run ", "LD_LIBRARY_PATH=", "ptxas ", "bench/plot_ratios", "python3 "))
                  and "./my_program" not in line]
         text = "\n".join(lines).replace("/var/tmp/units", f"{folder}/units").replace(
             "workspace=64m -o h200.recipe", "workspace=64m -o new.recipe")
