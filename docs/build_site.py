@@ -29,9 +29,9 @@ import embed_epilogues  # noqa: E402
 def named_epilogues():
     """The guide's chapters: what it computes, its operands, its text, how to call it."""
     yield "# The library's own epilogues\n"
-    yield ("Each is taken by its name, without registration: `epilogue=NAME` in a problem's text, `--epilogue NAME`\n"
-           "on the command line, `jit_gemm_problem.epilogue` in C. [Epilogues](epilogues.md) has what a snippet may\n"
-           "say. Operands of the type `as_d` have D's type, or bf16 where D is e4m3 or e5m2, and f32 where it is s32.\n")
+    yield ("Each is taken by its name, without registration: `epilogue=NAME` in a problem's text,\n"
+           "`jit_gemm_problem.epilogue` in C, `epilogue=\"NAME\"` in Python. [Epilogues](epilogues.md) has what a snippet\n"
+           "may say. Operands of the type `as_d` have D's type, or bf16 where D is e4m3 or e5m2, and f32 where it is s32.\n")
     for path in sorted((ROOT / "lib" / "epilogues").glob("*.epi")):
         one = embed_epilogues.Epilogue(str(path))
         yield f"## {one.name}\n\n`{one.math}`\n"
@@ -42,7 +42,7 @@ def named_epilogues():
                     yield f"| `{name}` | `{kind}` | `{dtype}` | {role or 'input'} | {about} |"
             yield ""
         yield f"```c\n{one.source.rstrip()}\n```\n\ncuBLASLt: {one.cublaslt}\n"
-        yield f"    jit-gemm run 256x256x256 bf16 --epilogue {one.name} --verify\n"
+        yield f"    jit-gemm run 256x256x256 bf16 epilogue={one.name} --verify\n"
 
 
 def operand_words(line):

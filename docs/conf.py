@@ -13,7 +13,6 @@ root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "attrs_block"]
-suppress_warnings = ["misc.highlighting_failure"]  # snippets, and texts of problems
 
 # The reference is made of Doxygen's XML.
 breathe_projects = {"jit_gemm": os.environ.get("JIT_GEMM_DOXYGEN_XML", "xml")}

@@ -148,6 +148,22 @@ class Blocks(unittest.TestCase):
             for number, block in enumerate(of_kind("sh")):
                 self.run_block(block, folder / f"{pathlib.Path(block.page).stem}", env, log)
 
+    def test_named_epilogues_are_called_as_their_page_says(self):
+        sys.path.insert(0, str(ROOT / "docs"))
+        import build_site
+
+        page = "\n".join(build_site.named_epilogues())
+        found = [block.text for block in blocks.blocks_of("named-epilogues", page) if block.kind == "sh"]
+        self.assertEqual(len(found), len(list((ROOT / "lib" / "epilogues").glob("*.epi"))))
+        for i, line in enumerate(found):
+            words = line.replace(" --verify", " --arch sm_90a").split()
+            if i == 0:
+                words += ["--verify", "--device", "emulator"]
+            else:
+                words[1] = "plan"
+            done = call([TOOL, *words[1:]])
+            self.assertEqual(done.returncode, 0, f"{line}{done.stderr}")
+
     def run_block(self, block, folder, env, log):
         """In a folder of its page, where files are that the text takes for granted."""
         if not folder.exists():
