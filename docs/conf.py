@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Settings of the documentation site; docs/build_site.py runs Sphinx with them."""
 import os
+import pathlib
+import re
 
 project = "jit_gemm"
 author = "the authors of jit_gemm"
-version = release = os.environ.get("JIT_GEMM_VERSION", "")
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+version = release = re.search(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text())[1]
 extensions = ["myst_parser", "breathe"]
 root_doc = "docs/index"
 
@@ -12,14 +15,12 @@ root_doc = "docs/index"
 # to files.
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "attrs_block"]
 
 # The reference is made of Doxygen's XML.
 breathe_projects = {"jit_gemm": os.environ.get("JIT_GEMM_DOXYGEN_XML", "xml")}
 breathe_default_project = "jit_gemm"
 breathe_domain_by_extension = {"h": "c"}
 breathe_show_include = False
-c_id_attributes = ["JIT_GEMM_API"]
 primary_domain = "c"
 highlight_language = "text"  # of blocks that do not say what they are
 
@@ -29,7 +30,7 @@ nitpick_ignore = [("c:identifier", name) for name in (
     "size_t", "int8_t", "uint8_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t")]
 
 html_theme = "furo"
-html_title = "jit_gemm"
+html_title = f"jit_gemm {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False

@@ -5,9 +5,9 @@
 Usage: torchrun --nproc-per-node=2 05_tensor_parallel.py [TOKENS WIDTH HIDDEN CHUNKS REPEATS]
 
 Y = (silu(X G) * (X U)) W. Each process has a share of the columns of G and U and the same share
-of the rows of W; torch.distributed adds up what they make of Y: by NCCL on GPUs, else by gloo, on
-the emulator and untimed. By chunks of rows on two streams, one adds up while the other multiplies.
-Needs torch.
+of the rows of W; torch.distributed adds up what they make of Y: by NCCL where torch sees GPUs, else
+by gloo, on the emulator and untimed. By chunks of rows on two streams, one adds up while the other
+multiplies. Needs torch.
 """
 
 import contextlib
@@ -22,12 +22,16 @@ import torch.distributed as dist
 import jit_gemm.torch
 
 ROUNDS = 5
+if "WORLD_SIZE" not in os.environ:
+    sys.exit("begin the processes by torchrun: torchrun --nproc-per-node=2 05_tensor_parallel.py")
+rank, processes = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+on_gpu = torch.cuda.is_available()
+if on_gpu and torch.cuda.device_count() < int(os.environ["LOCAL_WORLD_SIZE"]):
+    sys.exit(f"{torch.cuda.device_count()} GPUs for {os.environ['LOCAL_WORLD_SIZE']} processes")
 sizes = [int(word) for word in sys.argv[1:]]
-on_gpu = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["WORLD_SIZE"])
 tokens, width, hidden, chunks, repeats = (
     sizes + ([4096, 4096, 14336, 4, 20] if on_gpu else [48, 64, 96, 3, 1])[len(sizes) :]
 )
-rank, processes = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 share = hidden // processes
 if tokens % chunks or hidden % (8 * processes) or width % 8:
     sys.exit("TOKENS must be a multiple of CHUNKS, WIDTH of 8, HIDDEN of 8 * processes")
