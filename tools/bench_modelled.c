@@ -88,6 +88,9 @@ static int model_problem(const struct bench_modelled *settings,
     static const struct run_strides packed = {0};
     struct run_launch launch = {.alpha = 1, .beta = 1};
     double us = 0;
+    if (problem->problem.group_by != JIT_GEMM_GROUP_NONE) {
+        return cli_usage_error("--modelled: groups have no modelled times; leave groups= out");
+    }
     int code = run_sizes_resolve(&problem->problem, &planned, &launch.inputs);
 
     if (code == CLI_OK) {
@@ -120,7 +123,7 @@ int bench_modelled_print(const struct bench_modelled *settings,
 
     bench_modelled_set_up(settings, context->verbose);
     for (size_t i = 0; i < problems->count; i++) {
-        const int own = model_problem(settings, context, problems->items[i]);
+        const int own = model_problem(settings, context, &problems->items[i]->problem);
         code = own != CLI_OK ? own : code;
     }
     return code;

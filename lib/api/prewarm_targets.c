@@ -10,6 +10,7 @@
 #include "base/struct.h"
 #include "jit_gemm/prewarm_device.h"
 #include "plan/planned_device.h"
+#include "plan/text.h"
 
 /* The line `plan_for` of a device that runs the architecture; NULL if there is none. */
 static const struct jg_device_facts *find_line(const struct jg_manifest *manifest,
