@@ -89,7 +89,8 @@ static int model_problem(const struct bench_modelled *settings,
     struct run_launch launch = {.alpha = 1, .beta = 1};
     double us = 0;
     if (problem->problem.group_by != JIT_GEMM_GROUP_NONE) {
-        return cli_usage_error("--modelled: groups have no modelled times; leave groups= out");
+        return cli_usage_error(
+            "--modelled: groups have no modelled times; leave groups= out");
     }
     int code = run_sizes_resolve(&problem->problem, &planned, &launch.inputs);
 

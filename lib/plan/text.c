@@ -132,5 +132,6 @@ void jg_key_list_add(struct jg_key_list *list, const char *key)
 void jg_key_list_ask(struct jg_key_list *list, const struct jg_nearest *nearest)
 {
     const struct jg_near_hint hint = jg_near_hint(nearest, list->text);
-    snprintf(list->text, sizeof(list->text), "%.*s", (int)sizeof(list->text) - 1, hint.text);
+    snprintf(list->text, sizeof(list->text), "%.*s", (int)sizeof(list->text) - 1,
+             hint.text);
 }
