@@ -17,10 +17,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "emulator/*.md",
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "emulator/*.md",
          "bench/README.md", "bench/results/README.md"]
 # What pages show or lead to that is no page.
-BESIDE = ["docs/static/*", "docs/pictures/*", "bench/results/*.svg", "examples/*.c", "examples/*/*.[ch]",
+BESIDE = ["docs/static/*", "docs/json.schema.json", "docs/pictures/*", "bench/results/*.svg", "examples/*.c", "examples/*/*.[ch]",
           "python/examples/*.py", "include/jit_gemm/*.h"]
 sys.path.insert(0, str(ROOT / "tools" / "dev"))
 import embed_epilogues  # noqa: E402
