@@ -305,7 +305,8 @@ static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
             emu_levels_read(timer->levels, &request, address, SECTOR_BYTES);
         }
     }
-    const double port = emu_serve(&sm->port, request.at, (count + 3) / 4);
+    const unsigned clocks = (count + 3) / 4;
+    const double port = emu_serve(&sm->port, request.at, clocks);
     if (kind == EMU_TIME_STORE) {
         emu_levels_serve(timer->levels, &request);
         return timer->now;

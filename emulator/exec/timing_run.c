@@ -360,6 +360,7 @@ static void start_cluster(struct run *run, struct emu_cluster *cluster,
     for (unsigned i = 0; i < cluster->cta_count; i++) {
         struct emu_cta *cta = &cluster->ctas[i];
         cta->time = emu_alloc(sizeof(*cta->time));
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): all were found */
         cta->time->sm = places[i];
         cta->time->lull = cta->lull;
         if (places[i]->l1 == NULL) {

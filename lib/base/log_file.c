@@ -35,7 +35,10 @@ static jit_gemm_status read_level(const char *text, size_t size, const char *whe
     char shown[MOST_SHOWN + 1];
     const size_t shown_size = size < MOST_SHOWN ? size : MOST_SHOWN;
     for (size_t i = 0; i < shown_size; i++) {
-        shown[i] = text[i] > 0x20 && text[i] < 0x7f ? text[i] : '?';
+        shown[i] = '?';
+        if (text[i] > 0x20 && text[i] < 0x7f) {
+            shown[i] = text[i];
+        }
     }
     shown[shown_size] = '\0';
     return jg_fail(
