@@ -11,9 +11,9 @@
 /* Of every command, behind its own. */
 static const char *color_text = "auto";
 static const struct cli_option common_options[] = {
-    {"--color", "WHEN",
-     "auto, always or never; auto, the default: on a\nterminal, unless NO_COLOR is set",
-     CLI_TEXT, &color_text},
+    {"--color", "auto|always|never",
+     "colour; by default auto: on a terminal, unless\nNO_COLOR is set", CLI_TEXT,
+     &color_text},
     {0},
 };
 
@@ -49,7 +49,6 @@ static void print_help(const struct cli_help *help, const char *words_help,
     for (size_t g = 0; groups[g]; g++) {
         print_options(groups[g]);
     }
-    print_options(common_options);
     printf("  %-24s print this text\n", "-h, --help");
     if (help->examples != NULL) {
         printf("\nexamples:\n%s", help->examples);
@@ -225,6 +224,22 @@ static int store_value(const struct cli_option *option, const char *value)
     return CLI_OK;
 }
 
+/* Of a command's options and those of all commands. */
+static void show_help(const struct cli_help *help, const char *words_help,
+                      const struct cli_option *const *groups)
+{
+    enum { MOST_GROUPS = 8 };
+    const struct cli_option *all[MOST_GROUPS + 2] = {NULL};
+    size_t count = 0;
+
+    while (count < MOST_GROUPS && groups[count] != NULL) {
+        all[count] = groups[count];
+        count++;
+    }
+    all[count] = common_options;
+    help_form->command(help, words_help, all);
+}
+
 int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
               char **argv, int *ret_words)
 {
@@ -250,7 +265,7 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
             continue;
         }
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            help_form->command(help, words_help, groups);
+            show_help(help, words_help, groups);
             return CLI_OK;
         }
         size_t length = strcspn(word, "=");
