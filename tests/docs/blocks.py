@@ -27,12 +27,12 @@ KINDS = [(re.compile(pattern), kind) for pattern, kind in (
     (r"jit_gemm recipe 1$", "recipe"),
     (r"const jit_gemm_scale ", "c"),
     (r"context\.write_manifest|jit_gemm\.gemm\(|import jit_gemm", "python"),
-    (r"(\./)?scripts/|meson |ninja |cc |python3 |pip |cp |nvcc |build(-fuzz)?/|CC=|([A-Z_]+=\S+ +)+(meson|build/|python3|\./)"
+    (r"(\./)?scripts/|apt-get |meson |ninja |cc |python3 |pip |cp |nvcc |build(-fuzz)?/|CC=|([A-Z_]+=\S+ +)+(meson|build/|python3|\./)"
      r"|export JIT_GEMM_TEST|JIT_GEMM_TEST_WRAPPER|CUDA_VISIBLE", "build"),
     (r"(d|const float \w+|float \w+) = .*;|for \(", "snippet"),
     (r"export |for |config=|time ", "sh"),
     (r"A( \(K x M\))? +(B|index)|CTA \d|the matrix,|row +blocks|8x4: |part = |sum = |acc = |float symbol|1:5: error"
-     r"|tune: |recipe: |args\.a\.pointer|epilogue NAME", "text"),
+     r"|tune: |recipe: |args\.a\.pointer|epilogue NAME|kernels for sm_90a are", "text"),
 )]
 
 
