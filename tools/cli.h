@@ -215,12 +215,9 @@ int cli_read_target(const char *text, bool *ret_is_emulator);
  * the error was printed. */
 int cli_absolute_path(const char *option, const char *path, char *buffer, size_t size);
 /*
- * Opens a context, and loads the recipe. A relative cache folder is taken from the current
- * folder. If no device is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no
- * driver is opened.
- * Opens a context. Relative paths of cache folder, capsules and roots are taken from the
- * current folder; a root that cannot be used is an error. If no device is needed and an
- * architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
+ * Opens a context, and loads the recipe. Relative paths of cache folder, capsules and roots
+ * are taken from the current folder; a root that cannot be used is an error. If no device
+ * is needed and an architecture is named (--arch or JIT_GEMM_ARCH), no driver is opened.
  *
  * With --device `auto` the emulator stands in where there is no GPU, or no kernels for it,
  * unless a driver was named; a note on standard error says which device was taken. CLI_OK,

@@ -83,19 +83,6 @@ struct EpilogueLoad {
         }
     };
 
-    // C, then the operands as declared.
-    template <class Params, class Loader>
-    static JG_DEVICE void load_step(const Params &params, Loader &loader, bool with_c)
-    {
-        if constexpr (Config::kHasC) {
-            if (with_c) {
-                loader.template load<typename Config::C>(&params.maps[kMapC],
-                                                         params.c.batch_step);
-            }
-        }
-        Epilogue::load_step(params, loader);
-    }
-
     // All epilogue loads of a tile, by the load thread.
     template <class Params, class Smem, class Producer>
     static JG_DEVICE void load(const Params &params, Smem &smem, Producer &ring,
@@ -104,7 +91,13 @@ struct EpilogueLoad {
 #pragma unroll 1
         for (u32 step = 0; step < kSteps; ++step) {
             StepLoader<Smem, Producer> loader{smem, ring, tile, step};
-            load_step(params, loader, with_c);
+            if constexpr (Config::kHasC) {
+                if (with_c) {
+                    loader.template load<typename Config::C>(&params.maps[kMapC],
+                                                             params.c.batch_step);
+                }
+            }
+            Epilogue::load_step(params, loader);
         }
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// VectorEpilogue: accumulators to D for epilogues with matrices, reductions or random
-// numbers, for C, for a D of 8 bits, for scales of D's blocks, for a D whose rows may end
-// inside a 16-byte chunk or lie where an index says, for one per group, and for one that
-// TMA does not take.
+// VectorEpilogue: accumulators to D for epilogues with matrices or C that FragmentEpilogue
+// does not read, with reductions or random numbers, for a D of 8 bits, for scales of D's
+// blocks, for a D whose rows may end inside a 16-byte chunk or lie where an index says, for
+// one per group, and for one that TMA does not take.
 //
 // Each warp passes its part of a step through shared memory, so that a thread gets 8
 // neighbouring columns of a row: matrix operands and D then move in whole lines of 128
