@@ -26,4 +26,9 @@ static inline double jg_larger(double a, double b)
     return a > b ? a : b;
 }
 
+static inline double jg_lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 #endif

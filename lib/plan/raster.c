@@ -6,7 +6,12 @@
 
 static const int raster_groups[] = {1, 2, 4, 8, 16};
 
-enum { RASTER_GROUP_COUNT = sizeof(raster_groups) / sizeof(raster_groups[0]) };
+enum {
+    RASTER_GROUP_COUNT = sizeof(raster_groups) / sizeof(raster_groups[0]),
+    /* Of a GPC, about: what they have in common is drawn from L2 once, where they draw it
+     * at about the same time. */
+    NEIGHBOUR_CTAS = 16
+};
 
 struct raster {
     enum jg_raster along;
@@ -30,17 +35,44 @@ static struct side measure(int64_t size, int tile, int cluster)
                          .tile_elements = (int64_t)tile * cluster};
 }
 
-static struct raster_cost rate_raster(const struct jg_trial *trial, struct raster raster)
+static struct side measure_m(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_product *product = &trial->product;
-    const struct side m = measure(product->m.size, layout->tile_m, layout->cluster_m);
-    const struct side n = measure(product->n.size, layout->tile_n, layout->cluster_n);
+    return measure(trial->product.m.size, layout->tile_m, layout->cluster_m);
+}
+
+static struct side measure_n(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return measure(trial->product.n.size, layout->tile_n, layout->cluster_n);
+}
+
+/* Of a product, or of a group of CTAs: clusters that have different tiles. Parts of K have
+ * the same one. */
+static int64_t count_tiles_of(const struct jg_trial *trial, int64_t ctas)
+{
+    const struct jg_config *config = &trial->config;
+    const int64_t of_a_tile = (int64_t)config->layout.cluster_m * config->layout.cluster_n *
+                              jg_max(config->launch.split_k, 1);
+    return jg_max(ctas / of_a_tile, 1);
+}
+
+bool jg_raster_has_one_wave(const struct jg_trial *trial)
+{
+    const int64_t tiles = measure_m(trial).tiles * measure_n(trial).tiles;
+    const int64_t at_once =
+        count_tiles_of(trial, jg_resident_ctas(&trial->config, trial->facts));
+    return tiles <= at_once / jg_max(trial->product.batch.size, 1);
+}
+
+static struct raster_cost rate_raster(const struct jg_trial *trial, struct raster raster,
+                                      int64_t at_once)
+{
+    const struct side m = measure_m(trial);
+    const struct side n = measure_n(trial);
     const bool along_m = raster.along == JG_RASTER_ALONG_M;
     const struct side along = along_m ? m : n;
     const struct side across = along_m ? n : m; /* which groups divide */
-    const int64_t at_once =
-        jg_resident_ctas(&trial->config, trial->facts) / jg_cluster_ctas(&trial->config);
     const int64_t width = jg_min(raster.group, across.tiles);
     const int64_t length = jg_min(jg_ceil_div(at_once, width), along.tiles);
     const int64_t groups = jg_ceil_div(across.tiles, width);
@@ -51,6 +83,29 @@ static struct raster_cost rate_raster(const struct jg_trial *trial, struct raste
                                                  length * along.tile_elements,
                                 .reads = groups * along.tiles * along.tile_elements +
                                          across.tiles * across.tile_elements};
+}
+
+/* Clusters whose inputs lie together in time. Where all tiles run at once, every order
+ * touches the same, and what neighbours touch counts: 512x2048x4096 in 128 tiles of 64x128
+ * took 15.3 to 23.5 us on an H100, in the order of these costs
+ * (bench/results/2026-11-26-h100-raster.jsonl). */
+static int64_t count_at_once(const struct jg_trial *trial)
+{
+    return jg_raster_has_one_wave(trial) ? count_tiles_of(trial, NEIGHBOUR_CTAS)
+                                         : jg_resident_ctas(&trial->config, trial->facts) /
+                                               jg_cluster_ctas(&trial->config);
+}
+
+double jg_raster_shared_draw(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct raster raster = {trial->config.launch.raster,
+                                  trial->config.launch.raster_group};
+    const int64_t tiles = measure_m(trial).tiles * measure_n(trial).tiles;
+    const int64_t neighbours = jg_min(count_tiles_of(trial, NEIGHBOUR_CTAS), tiles);
+    const struct raster_cost cost = rate_raster(trial, raster, neighbours);
+    const int64_t ctas = neighbours * layout->cluster_m * layout->cluster_n;
+    return (double)cost.wave_elements / (double)ctas;
 }
 
 static bool is_allowed(const struct jg_config_override *override, struct raster raster)
@@ -70,13 +125,14 @@ void jg_raster_choose(struct jg_trial *trial)
 {
     struct raster best = {JG_RASTER_ALONG_M, 0};
     struct raster_cost best_cost = {0};
+    const int64_t at_once = count_at_once(trial);
     for (int along = JG_RASTER_ALONG_M; along <= JG_RASTER_ALONG_N; along++) {
         for (int i = 0; i < RASTER_GROUP_COUNT; i++) {
             const struct raster raster = {(enum jg_raster)along, raster_groups[i]};
             if (!is_allowed(trial->override, raster)) {
                 continue;
             }
-            const struct raster_cost cost = rate_raster(trial, raster);
+            const struct raster_cost cost = rate_raster(trial, raster, at_once);
             if (best.group == 0 || is_better(&cost, &best_cost)) {
                 best = raster;
                 best_cost = cost;

@@ -89,7 +89,7 @@ static void expect_needed(const struct sweep *sweep)
         bool is_needed = false;
         for (size_t i = 0; i < bands->band_count && !is_needed; i++) {
             for (int64_t size = bands->bands[i].first;
-                 size <= bands->bands[i].last && !is_needed; size += 16) {
+                 size <= bands->bands[i].last && !is_needed; size += size < 256 ? 8 : 16) {
                 bool is_served = false;
                 for (size_t k = 0; k < bands->kernel_count; k++) {
                     is_served |= k != left_out &&

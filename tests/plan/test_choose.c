@@ -81,12 +81,12 @@ Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
  * as few as they are. */
 Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
 {
-    expect_config("1x4096x4096 bf16", "tile=64x32x64");
+    expect_config("1x4096x4096 bf16", "tile=128x16x64");
     expect_config("1x4096x4096 bf16", "swap_ab=1");
     expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
     expect_config("64x4096x7168 bf16", "tile=64x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
-    expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
+    expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
     /* There the product as it is has D's rows as columns. */
     cr_expect_eq(choose("4096x1x4096 bf16 d_layout=column").config.layout.swap_ab, 0);
     cr_expect_eq(choose("4096x4096x4096 bf16").config.layout.swap_ab, 0);
@@ -148,7 +148,7 @@ Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
         {"4096x4096x4096 bf16", true},
         {"4096x4096x4096 s8", true},
         {"4096x4096x4096 bf16 c=bf16", false}, /* comes through the ring */
-        {"4096x4096x4096 bf16 c=bf16 output_align=2", true},
+        {"4096x4096x4096 bf16 c=bf16 output_align=2 config=tile=128x256 pingpong=0", true},
         {"4096x4096x4096 e4m3 d=bf16", false}, /* sums are promoted */
         {"4096x4096x4096 bf16 input_align=8", false},
         {"4096x4096x64 bf16", false},  /* a tile does not fill the ring */

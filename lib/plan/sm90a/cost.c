@@ -5,6 +5,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/groups.h"
+#include "plan/raster.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
@@ -23,7 +24,7 @@
 #define CLOCK_HZ 1.6e9
 /* Of a tensor core that has worked for less than POWER_US. */
 #define FIRST_CLOCK_HZ 1.98e9
-#define POWER_US       100.0
+#define POWER_US       140.0
 #define MMA_BYTES_CLK  4096.0
 /* Of the rate that the memory's clock and bus width give: 4.4 of 4.92 TB/s. An H100, of
  * 3.35, streams weights at 2.97 (2026-11-25-h100-regret.jsonl): the same part. */
@@ -32,10 +33,28 @@
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
 #define PROMOTED_WAIT_CLK     50.0
-#define L2_BYTES_CLK          44.0
+#define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
-#define L2_BYTES_CLK_ALL_HELD 72.0
+#define L2_BYTES_CLK_ALL_HELD 66.0
 #define HELD_PART             0.45
+/* What neighbours have in common comes from L2 once, where they ask for it at about the
+ * same time: for all of it where all tiles run at once, else for a part. Bytes of it per
+ * clock and CTA, and the most that a CTA takes in. Fitted, as the latencies below, to 1,560
+ * runs on an H100 (2026-11-25-h100-*.jsonl, 2026-11-26-h100-*.jsonl), which they put within
+ * 9 percent (root mean square) from 65 rows on, where 20 were missed before; clusters gain
+ * nothing there beside CTAs by themselves whose order is good. */
+#define SHARED_PART          0.4
+#define SHARED_BYTES_CLK_CTA 34.0
+#define TAKEN_BYTES_CLK      74.0
+/* A block of K where a cluster shares the smaller input only, for one that shares the
+ * larger. */
+#define SMALLER_SHARED 1.03
+/* The parts of the larger input that come from memory again, where it is larger than L2 and
+ * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
+ * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
+ * (64 and 8), 128x3584x18944 took 54 (2026-11-26-h100-configs.jsonl). */
+#define REREAD_PART 0.15
+#define UNEVEN_PART 0.6
 /* Where groups have a B each, of which few tiles of rows make use while it passes: of eight
  * runs (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and 1.12 times as long in
  * clusters of two tiles of columns as in those of two tiles of rows, and uniform ones 1.00
@@ -44,12 +63,12 @@
 #define EPILOGUE_ELEMS_CLK  32.0
 #define EPILOGUE_BYTES_CLK  40.0
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
-#define LOAD_LATENCY_CLK    1200.0
+#define LOAD_LATENCY_CLK    1400.0
 /* Fitted to 281 runs of few rows and few tiles (2026-11-24-h200-few-rows.txt), of which the
  * choice is within 3 percent of the best on average: how much later comes what is read
  * once, from memory; the least that a block of K takes of a ring's turn, and for each row
  * and column of a tile that the problem lacks. */
-#define MEMORY_LATENCY_CLK 1100.0
+#define MEMORY_LATENCY_CLK 650.0
 #define TURN_CLK           165.0
 #define MISSING_ROW_CLK    1.5
 #define MISSING_COLUMN_CLK 1.0
@@ -58,7 +77,7 @@
 /* Barriers of a cluster at its begin and end, and what its members wait for each other
  * within the ring. */
 #define CLUSTER_CLK         1400.0
-#define CLUSTER_LATENCY_CLK 1400.0
+#define CLUSTER_LATENCY_CLK 1000.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
  * L2, and clocks until one CTA knows what another has stored. 234 runs
  * (2026-11-22-h200-split.txt) say 1.3 to 2 us per part with tiles of 64x128, as these do;
@@ -89,13 +108,15 @@
 #define LEAD_SHOWN     0.4
 #define LEAST_LEAD_CLK 1500.0
 
+static double bytes_of(const struct jg_product *product, int64_t rows)
+{
+    return (double)rows * (double)product->k.size * (double)product->batch.size *
+           jg_dtype_bits(product->a.dtype) / 8.0;
+}
+
 static double input_bytes_of(const struct jg_product *product)
 {
-    const double m = (double)product->m.size;
-    const double n = (double)product->n.size;
-    const double k = (double)product->k.size;
-    const double batch = (double)product->batch.size;
-    return (m + n) * k * batch * jg_dtype_bits(product->a.dtype) / 8.0;
+    return bytes_of(product, product->m.size) + bytes_of(product, product->n.size);
 }
 
 /* Clocks of the tensor core for a block of K. */
@@ -140,6 +161,28 @@ static double l2_rate_of(const struct jg_trial *trial)
     const double rate =
         (is_held ? all_held : all_draw) * facts->sm_count / trial->derived.busy_ctas;
     return rate > L2_BYTES_CLK_HELD ? L2_BYTES_CLK_HELD : rate;
+}
+
+/* Clocks until a CTA has drawn a block of K. */
+static double count_draw_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double row_bytes = JG_ROW_BYTES;
+    const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
+    const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
+    const double drawn = count_drawn_bytes(trial);
+    if (jg_has_row_groups(trial->product.group_by)) {
+        return drawn / l2_rate_of(trial);
+    }
+    const double shared = jg_lesser(jg_raster_shared_draw(trial) * row_bytes, drawn);
+    const double far_clk = (drawn - SHARED_PART * (drawn - shared)) / l2_rate_of(trial);
+    if (!jg_raster_has_one_wave(trial) || trial->config.launch.split_k > 1) {
+        return far_clk;
+    }
+    const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
+    const double taken = jg_lesser(TAKEN_BYTES_CLK * share, L2_BYTES_CLK_HELD);
+    return jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
+                                        shared / (SHARED_BYTES_CLK_CTA * share)));
 }
 
 static bool shares_inputs(const struct jg_trial *trial)
@@ -194,16 +237,23 @@ static double count_ring_clk(const struct jg_trial *trial)
     return is_full ? 0.0 : latency_clk / stages;
 }
 
+static bool shares_smaller_input(const struct jg_config_layout *layout)
+{
+    return layout->cluster_n > 1 ? layout->tile_m <= layout->tile_n
+                                 : layout->cluster_m > 1 && layout->tile_n < layout->tile_m;
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
-    const double block_clk = jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial),
-                                        count_drawn_bytes(trial) / l2_rate_of(trial));
-    const double ring_clk = count_ring_clk(trial);
-    return jg_larger(jg_larger(jg_larger(block_clk, ring_clk), count_turn_clk(trial)),
+    const double block_clk =
+        jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial));
+    const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *
+                           (shares_smaller_input(layout) ? SMALLER_SHARED : 1.0);
+    return jg_larger(jg_larger(fed_clk, count_turn_clk(trial)),
                      jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes));
 }
 
@@ -283,13 +333,31 @@ static double count_launch_us(const struct jg_trial *trial)
     return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
 }
 
+static double count_reread_bytes(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_b = product->n.size > product->m.size;
+    const int64_t size = is_b ? product->m.size : product->n.size;
+    const int64_t tile = is_b ? (int64_t)layout->tile_m * layout->cluster_m
+                              : (int64_t)layout->tile_n * layout->cluster_n;
+    const bool is_kept =
+        input_bytes_of(product) < (double)trial->facts->l2_bytes || size <= tile;
+    if (is_kept || !jg_raster_has_one_wave(trial)) {
+        return 0.0;
+    }
+    const double missing = (double)(jg_align_up(size, tile) - size) / (double)tile;
+    return (REREAD_PART + UNEVEN_PART * missing * missing) *
+           bytes_of(product, is_b ? product->n.size : product->m.size);
+}
+
 void jg_sm90a_predict(struct jg_trial *trial)
 {
     const double m = (double)trial->product.m.size;
     const double n = (double)trial->product.n.size;
     const double batch = (double)trial->product.batch.size;
-    const double bytes =
-        input_bytes_of(&trial->product) + m * n * batch * jg_output_bytes(trial->problem);
+    const double bytes = input_bytes_of(&trial->product) + count_reread_bytes(trial) +
+                         m * n * batch * jg_output_bytes(trial->problem);
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     trial->derived.predicted_us =
