@@ -236,10 +236,29 @@ static void resolve_mma(struct jg_config_override *override)
     override->has_swap_ab = true; /* 0 where it was not */
 }
 
-/* One that names a tile means one that the warpgroups share, unless it says otherwise. */
-static void resolve_tile(struct jg_config_override *override)
+/* Has the chip this tile for the product as it is and for the transposed one? */
+static bool has_both_ways(const struct jg_arch *arch, const struct jg_problem *problem,
+                          const struct jg_config_layout *wanted)
+{
+    bool has_way[2] = {false, false};
+    struct jg_config config;
+    for (int i = 0; arch->candidate(problem, i, &config); i++) {
+        const struct jg_config_layout *layout = &config.layout;
+        if (layout->tile_m == wanted->tile_m && layout->tile_n == wanted->tile_n) {
+            has_way[layout->swap_ab != 0] = true;
+        }
+    }
+    return has_way[0] && has_way[1];
+}
+
+/* One that names a tile means one that the warpgroups share, and the product as it is if
+ * there is one, unless it says otherwise. */
+static void resolve_tile(const struct jg_arch *arch, const struct jg_problem *problem,
+                         struct jg_config_override *override)
 {
     override->has_pingpong |= override->has_tile; /* 0 where it was not */
+    override->has_swap_ab |=
+        override->has_tile && has_both_ways(arch, problem, &override->values.layout);
 }
 
 /* Parts of K in a cluster leave it no other CTAs, unless the override asks for some and
@@ -256,10 +275,11 @@ static void resolve_cluster(struct jg_config_override *override)
 }
 
 /* What an override leaves unsaid, but means. */
-static void resolve(struct jg_config_override *override)
+static void resolve(const struct jg_arch *arch, const struct jg_problem *problem,
+                    struct jg_config_override *override)
 {
     resolve_mma(override);
-    resolve_tile(override);
+    resolve_tile(arch, problem, override);
     resolve_cluster(override);
 }
 
@@ -643,7 +663,7 @@ static jit_gemm_status begin_choice(const struct jg_arch *arch,
 {
     JG_TRY(jg_arch_check(arch, problem));
     JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
-    resolve(override);
+    resolve(arch, problem, override);
     *best = (struct jg_trial){.problem = problem, .facts = facts, .override = override};
     (void)jg_trial_reject(best, "%s has no candidates", arch->name);
     return JIT_GEMM_OK;
@@ -735,7 +755,7 @@ double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *pr
         return 0.0;
     }
     struct jg_config_override whole = *config;
-    resolve(&whole);
+    resolve(arch, problem, &whole);
     struct jg_trial trial = {.problem = problem, .facts = facts, .override = &whole};
     apply_override(&whole, &trial.config);
     examine(arch, &trial);

@@ -10,12 +10,12 @@
  * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `repack`
  * where A and B are unaligned; `pingpong`, `prefetch`, `swap_ab`, `debug` and `trace` where
  * they are on. With `swap_ab=1` M and N of `mma`, `cluster` and `raster` are those of the
- * transposed product; a `tile` alone says which of both has it. When read as an override
- * every key is optional, keys left out are chosen; `tile=128x256` leaves K to the kernel
- * and means pingpong=0, and `mma=` without more means swap_ab=0, and cta_group=2 if its M
- * is 256, else 1. A chip refuses keys of others. `kernel=reference` is the naive f64 kernel
- * and takes no other key. Old words are read: `swizzle` for `raster_group`, `turnstile` for
- * `serial`, `arrival` for `unordered`.
+ * transposed product; a `tile` alone says which of both has it, and means swap_ab=0 if
+ * both do. When read as an override every key is optional, keys left out are chosen;
+ * `tile=128x256` leaves K to the kernel and means pingpong=0, and `mma=` without more
+ * means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses keys of others.
+ * `kernel=reference` is the naive f64 kernel and takes no other key. Old words are read:
+ * `swizzle` for `raster_group`, `turnstile` for `serial`, `arrival` for `unordered`.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H

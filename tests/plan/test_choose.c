@@ -74,7 +74,7 @@ Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
 Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
 {
     expect_config("1024x1024x1024 bf16", "tile=64x128x64");
-    expect_config("192x3072x4096 bf16", "tile=64x128x64");
+    expect_config("192x3072x4096 bf16", "tile=64x96x64");
 }
 
 /* Weights lie on the tensor core's side of 64 rows, tokens on the other, where a tile has
@@ -87,6 +87,14 @@ Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
     expect_config("64x4096x7168 bf16", "tile=64x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
     expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
+    expect_config("96x4096x4096 bf16", "tile=64x96x64");
+    expect_config("104x5120x5120 bf16", "tile=64x128x64");
+    expect_config("104x5120x5120 bf16", "swap_ab=1");
+    /* A tile that both have is the product's as it is; a printed config reads alike. */
+    cr_expect_eq(choose("104x5120x5120 bf16 config=tile=64x128").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("5120x104x5120 bf16 d_layout=column config=tile=64x128")
+                     .config.layout.swap_ab,
+                 0);
     /* There the product as it is has D's rows as columns. */
     cr_expect_eq(choose("4096x1x4096 bf16 d_layout=column").config.layout.swap_ab, 0);
     cr_expect_eq(choose("4096x4096x4096 bf16").config.layout.swap_ab, 0);
@@ -258,7 +266,8 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"tile=96x96",
          "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
          "256x128 128x192 128x128 64x256 64x128; of a transposed product: "
-         "128x16 128x32 128x64 64x32 64x64 256x16 256x32 256x64; change the config"},
+         "128x16 128x32 128x64 64x32 64x64 64x96 64x128 256x16 256x32 256x64; change the "
+         "config"},
         {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
         {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile of bf16 on "
                             "sm_90a is 64"},
@@ -678,7 +687,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
             cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
                       strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
         }
-        cr_expect_eq(lines, 35);
+        cr_expect_eq(lines, 37);
         cr_expect_eq(chosen, 1);
         jg_str_free(&trace);
     }

@@ -89,6 +89,7 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 // clang-format off
 #define JG_REGS_8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define JG_REGS_16 JG_REGS_8 ", " "%8, %9, %10, %11, %12, %13, %14, %15"
+#define JG_REGS_24 JG_REGS_16 ", " "%16, %17, %18, %19, %20, %21, %22, %23"
 #define JG_REGS_0 \
     "%0, %1, %2, %3, %4, %5, %6, %7" ", " \
     "%8, %9, %10, %11, %12, %13, %14, %15" ", " \
@@ -143,6 +144,7 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     }
 #define JG_OUT_16N(c) JG_OUT_8(c, 0)
 #define JG_OUT_32N(c) JG_OUT_8(c, 0), JG_OUT_8(c, 8)
+#define JG_OUT_48N(c) JG_OUT_8(c, 0), JG_OUT_8(c, 8), JG_OUT_8(c, 16)
 #define JG_OUT_64N(c) JG_OUT_32(c, 0)
 #define JG_OUT_128N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32)
 #define JG_OUT_192N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64)
@@ -255,6 +257,21 @@ struct Wgmma<TypeA, TypeB, 32, kAKMajor, kBKMajor>
     {
         // clang-format off
         JG_WGMMA(JG_OUT_32N, "32", JG_REGS_16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
+        // clang-format on
+    }
+};
+
+template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
+struct Wgmma<TypeA, TypeB, 48, kAKMajor, kBKMajor>
+    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
+    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
+    using Steps::kAStep, Steps::kBStep;
+
+    template <class Accumulator>
+    static JG_DEVICE void issue(Accumulator (&d)[24], u64 a, u64 b, u32 accumulate)
+    {
+        // clang-format off
+        JG_WGMMA(JG_OUT_48N, "48", JG_REGS_24, "%24", "%25", "%26", "%27", "%28", "%29", "%30")
         // clang-format on
     }
 };

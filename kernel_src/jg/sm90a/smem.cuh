@@ -18,12 +18,15 @@ struct alignas(1024) Smem {
     using Partition = EpiloguePartition<Config>;
     using Tiles = InputTiles<Config>;
     // C and matrix operands have a ring of their own, or take stages of the input tiles':
-    // of a stage the tile that lies along their rows, which is large enough.
+    // of a stage the tile that lies along their rows, or the other one where that is too
+    // small.
     static constexpr bool kHasLoadRing = Config::kEpilogueLoadStages > 0;
-    static constexpr u32 kEpilogueLoadBytes =
-        kHasLoadRing          ? Partition::kTeams * Partition::kStepRows * 128
-        : Config::kTransposed ? Tiles::A::kBlockBytes
-                              : Tiles::B::kBlockBytes;
+    static constexpr u32 kTeamsBytes = Partition::kTeams * Partition::kStepRows * 128;
+    static constexpr bool kLoadsInA =
+        Config::kTransposed && kTeamsBytes <= Tiles::A::kBlockBytes;
+    static constexpr u32 kEpilogueLoadBytes = kHasLoadRing ? kTeamsBytes
+                                              : kLoadsInA  ? Tiles::A::kBlockBytes
+                                                           : Tiles::B::kBlockBytes;
 
     Tiles input[Config::kStages];
     u8 out[Roles::kConsumers][Config::kOutStages][Config::kOutBytes];
@@ -50,7 +53,7 @@ struct alignas(1024) Smem {
     {
         if constexpr (kHasLoadRing) {
             return smem.epilogue_loads.boxes[stage];
-        } else if constexpr (Config::kTransposed) {
+        } else if constexpr (kLoadsInA) {
             return smem.input[stage].a[0];
         } else {
             return smem.input[stage].b[0];

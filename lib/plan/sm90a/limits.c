@@ -35,7 +35,8 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16}, {128, 32}, {128, 64}, {64, 32}, {64, 64}, {256, 16}, {256, 32}, {256, 64}};
+    {128, 16}, {128, 32}, {128, 64}, {64, 32},  {64, 64},
+    {64, 96},  {64, 128}, {256, 16}, {256, 32}, {256, 64}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 
 /* Threads that load by cp.async hand a stage on when the copies of the next are issued
