@@ -56,6 +56,9 @@ static void fill_facts(const struct jg_arch *arch, struct jg_device_facts *facts
     if (facts->memory_bytes_s == 0) {
         facts->memory_bytes_s = arch->default_facts.memory_bytes_s;
     }
+    if (facts->gpc_sms == 0) {
+        facts->gpc_sms = arch->default_facts.gpc_sms;
+    }
 }
 
 /* The devices that there are kernels for; their driver is asked, and none is opened. An

@@ -13,6 +13,8 @@ struct jg_device_facts {
     int cc_major;
     int cc_minor;
     int sm_count;
+    int gpc_sms; /* multiprocessors of a GPC of the die, none missing; 0: nothing is known
+                  */
     int64_t l2_bytes;
     int64_t memory_bytes;
     int64_t memory_bytes_s; /* by clock and bus width; 0: the driver does not tell */

@@ -38,49 +38,52 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .pingpong_header = "jg/sm90a/pingpong_roles.cuh", .splits_in_clusters = true,         \
     .config_keys =                                                                        \
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
-        "split_k split_order repack group_maps swap_ab debug trace lineinfo",             \
+        "split_k split_order cluster_k repack group_maps swap_ab debug trace lineinfo",   \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */
-#define BLACKWELL                                                                     \
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                     \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                         \
-    .promoted_scales_header = "jg/sm100a/promotion.cuh",                              \
-    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                        \
-    .config_keys =                                                                    \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "    \
-        "raster_group out_stages pdl split_k split_order prefetch repack group_maps " \
-        "swap_ab debug trace lineinfo",                                               \
-    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                 \
+#define BLACKWELL                                                                          \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                          \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                              \
+    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                   \
+    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh", .splits_in_clusters = true, \
+    .config_keys =                                                                         \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "         \
+        "raster_group out_stages pdl split_k split_order cluster_k prefetch repack "       \
+        "group_maps swap_ab debug trace lineinfo",                                         \
+    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                      \
     .derive = jg_sm100a_derive
 
-#define H200                                                                  \
-    {                                                                         \
-        .name = "NVIDIA H200", .cc_major = 9, .cc_minor = 0, .sm_count = 132, \
-        .l2_bytes = INT64_C(62914560), .memory_bytes = INT64_C(150754820096), \
-        .memory_bytes_s = INT64_C(4916736000000), .smem_optin_bytes = 232448  \
+#define H200                                                                             \
+    {                                                                                    \
+        .name = "NVIDIA H200", .cc_major = 9, .cc_minor = 0, .sm_count = 132,            \
+        .gpc_sms = 18, .l2_bytes = INT64_C(62914560),                                    \
+        .memory_bytes = INT64_C(150754820096), .memory_bytes_s = INT64_C(4916736000000), \
+        .smem_optin_bytes = 232448                                                       \
     }
 #define H100                                                                            \
     {                                                                                   \
         .name = "NVIDIA H100 80GB HBM3", .cc_major = 9, .cc_minor = 0, .sm_count = 132, \
-        .l2_bytes = INT64_C(52428800), .memory_bytes_s = INT64_C(3352320000000),        \
-        .smem_optin_bytes = 232448                                                      \
+        .gpc_sms = 18, .l2_bytes = INT64_C(52428800),                                   \
+        .memory_bytes_s = INT64_C(3352320000000), .smem_optin_bytes = 232448            \
     }
 /* Memory is the 192 GB of the data sheet; a driver reports somewhat less. */
-#define B200                                                                   \
-    {                                                                          \
-        .name = "NVIDIA B200", .cc_major = 10, .cc_minor = 0, .sm_count = 148, \
-        .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(192000000000), \
-        .memory_bytes_s = INT64_C(8183808000000), .smem_optin_bytes = 232448   \
+#define B200                                                                             \
+    {                                                                                    \
+        .name = "NVIDIA B200", .cc_major = 10, .cc_minor = 0, .sm_count = 148,           \
+        .gpc_sms = 20, .l2_bytes = INT64_C(132644864),                                   \
+        .memory_bytes = INT64_C(192000000000), .memory_bytes_s = INT64_C(8183808000000), \
+        .smem_optin_bytes = 232448                                                       \
     }
 /* Planned with the multiprocessors, the L2 and the memory of a B200: nobody here has met a
  * B300. */
-#define B300                                                                   \
-    {                                                                          \
-        .name = "NVIDIA B300", .cc_major = 10, .cc_minor = 3, .sm_count = 148, \
-        .l2_bytes = INT64_C(132644864), .memory_bytes = INT64_C(288000000000), \
-        .memory_bytes_s = INT64_C(8183808000000), .smem_optin_bytes = 232448   \
+#define B300                                                                             \
+    {                                                                                    \
+        .name = "NVIDIA B300", .cc_major = 10, .cc_minor = 3, .sm_count = 148,           \
+        .gpc_sms = 20, .l2_bytes = INT64_C(132644864),                                   \
+        .memory_bytes = INT64_C(288000000000), .memory_bytes_s = INT64_C(8183808000000), \
+        .smem_optin_bytes = 232448                                                       \
     }
 
 /* For a device the first one is taken that fits: an "a" target, which runs nowhere else,

@@ -266,6 +266,10 @@ static void resolve_tile(const struct jg_arch *arch, const struct jg_problem *pr
 static void resolve_cluster(struct jg_config_override *override)
 {
     struct jg_config *wanted = &override->values;
+    if (override->has_cluster_k && !override->has_split_order) {
+        wanted->launch.split_order = JG_SPLIT_CLUSTER;
+        override->has_split_order = true;
+    }
     if (!override->has_split_order || wanted->launch.split_order != JG_SPLIT_CLUSTER ||
         (override->has_split_k && wanted->launch.split_k <= 1) || override->has_cluster) {
         return;
@@ -450,11 +454,18 @@ static void examine(const struct jg_arch *arch, struct jg_trial *trial)
     *trial = loaded;
 }
 
+/* Its time, and what a workspace for parts of K must save. */
+static double price_of(const struct jg_trial *trial)
+{
+    const double workspace =
+        jg_workspace_parts(&trial->config) > 1 ? JG_LEAST_WORKSPACE_GAIN : 0.0;
+    return trial->derived.predicted_us / (1.0 - workspace);
+}
+
 static bool is_faster(const struct jg_trial *trial, const struct jg_trial *best)
 {
     return is_usable(trial) &&
-           (!is_usable(best) ||
-            trial->derived.predicted_us < best->derived.predicted_us * (1.0 - BETTER_BY));
+           (!is_usable(best) || price_of(trial) < price_of(best) * (1.0 - BETTER_BY));
 }
 
 /*
@@ -511,7 +522,9 @@ static int compare_losers(const void *a, const void *b)
 /* Words that the numbers below, with one digit, cannot say. */
 static const char *slower_words(double predicted_us, double best_us)
 {
-    return predicted_us <= best_us / (1.0 - BETTER_BY)
+    return predicted_us < best_us * (1.0 - BETTER_BY)
+               ? "faster by less than 3 percent, for a workspace: "
+           : predicted_us <= best_us / (1.0 - BETTER_BY)
                ? "a tie, and the chosen one is listed earlier: "
            : predicted_us < best_us + 0.1 ? "slower by less than 0.1 us: "
                                           : "slower: ";

@@ -10,8 +10,12 @@
 #include "plan/scale_pack.h"
 #include "plan/split.h"
 
-/* Multiprocessors that a GPC has at least: no cluster of parts has more CTAs. */
+/* Multiprocessors that a GPC was seen to have at least. */
 #define LEAST_GPC_SMS 14
+/* Clusters of fewer CTAs were seen to be as many as such GPCs hold. */
+#define LARGE_CLUSTER 7
+/* GPCs of a device's dies. */
+#define DIE_GPCS 8
 
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
@@ -20,7 +24,11 @@
 static void name_cluster(const struct jg_config *config, char *text, size_t size)
 {
     if (jg_cluster_parts(config) > 1) {
-        snprintf(text, size, "split_k=%d split_order=cluster", config->launch.split_k);
+        const int cluster_k = config->launch.cluster_k;
+        snprintf(text, size,
+                 cluster_k > 0 ? "split_k=%d split_order=cluster cluster_k=%d"
+                               : "split_k=%d split_order=cluster",
+                 config->launch.split_k, cluster_k);
     } else {
         snprintf(text, size, "cluster=%dx%d", config->layout.cluster_m,
                  config->layout.cluster_n);
@@ -32,7 +40,7 @@ bool jg_cluster_check(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_device_facts *facts = trial->facts;
     const int cluster = jg_cluster_ctas(&trial->config);
-    char name[48];
+    char name[64];
     name_cluster(&trial->config, name, sizeof(name));
     if (cluster > facts->sm_count) {
         return jg_trial_reject(trial, "%s does not fit on %d multiprocessors", name,
@@ -76,6 +84,33 @@ bool jg_is_cluster_counted(const struct jg_config *config,
     return cluster < JG_LEAST_COUNTED_CLUSTER || count_at_once(cluster, facts) > 0;
 }
 
+/* Clusters of so many CTAs that all GPCs hold at least, however the multiprocessors that
+ * the die lacks are spread over them: of one H100 the driver counts 7 of 16, 7 of 11 to 14,
+ * 15 of 8 and 30 of 4. */
+static int count_in_gpcs(int cluster, const struct jg_device_facts *facts)
+{
+    const int whole = facts->gpc_sms;
+    const int missing = (int)jg_max(DIE_GPCS * whole - facts->sm_count, 0);
+    /* What a GPC must lack to hold a cluster less. */
+    const int lacks = (int)jg_align_up(whole % cluster + 1, 2);
+    return (int)jg_max(DIE_GPCS * (whole / cluster) - missing / lacks, 0);
+}
+
+/* Clusters of parts that run at once on any device that has so many multiprocessors, and on
+ * one that holds so many larger ones. */
+static int count_least(int cluster, const struct jg_device_facts *facts)
+{
+    const int seen = facts->sm_count / LEAST_GPC_SMS * (LEAST_GPC_SMS / cluster);
+    int least = facts->gpc_sms > 0 ? count_in_gpcs(cluster, facts) : seen;
+    least = seen > 0 && cluster < LARGE_CLUSTER ? (int)jg_min(least, seen) : least;
+    for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
+        if (cluster <= JG_LEAST_COUNTED_CLUSTER << i) {
+            least = (int)jg_max(least, facts->clusters_at_once[i]);
+        }
+    }
+    return (int)jg_max(least, 1); /* or none fits, which the driver says */
+}
+
 /* A cluster lies in one GPC, which has whole pairs of multiprocessors. Devices differ in
  * how many each of theirs has: one H200 had no place for 32 clusters of 4. Clusters that
  * share inputs are a resident grid, of which those without a place find nothing left to do;
@@ -83,13 +118,13 @@ bool jg_is_cluster_counted(const struct jg_config *config,
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
 {
     const int cluster = jg_cluster_ctas(config);
-    const int gpcs = facts->sm_count / LEAST_GPC_SMS;
     const int counted = count_at_once(cluster, facts);
     if (counted > 0) {
         return counted * cluster;
     }
-    if (jg_cluster_parts(config) > 2 && gpcs > 0) {
-        return gpcs * (LEAST_GPC_SMS / cluster) * cluster;
+    if (jg_cluster_parts(config) > 2) {
+        return (int)jg_min(count_least(cluster, facts), facts->sm_count / cluster) *
+               cluster;
     }
     return facts->sm_count / cluster * cluster;
 }

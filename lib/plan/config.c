@@ -68,6 +68,8 @@ static const struct config_key {
     {KEY(split_order, launch.split_order), .names = {"serial", "unordered", "cluster"},
      .old_names = {"turnstile", "arrival"}, .shown = SHOWN_IF_SPLIT,
      .hint = "give serial, unordered or cluster"},
+    {NUMBER(launch, cluster_k, 2, MAX_CLUSTER), .shown = SHOWN_IF_SET,
+     .hint = "give a number from 2 to 16"},
     {KEY(prefetch, pipeline.prefetch), .names = {"none", "a", "b"}, .shown = SHOWN_IF_SET,
      .hint = "give none, a or b"},
     {KEY(repack, pipeline.repack), .names = {NULL, "none", "a", "b", "ab"},

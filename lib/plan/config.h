@@ -43,7 +43,8 @@ enum jg_raster {
 enum jg_split_order {
     JG_SPLIT_SERIAL = 0,    /* that of K: the same bits in every launch */
     JG_SPLIT_UNORDERED = 1, /* the first, then as they come, then the last */
-    JG_SPLIT_CLUSTER = 2    /* that of K, by the CTAs of a cluster, without a workspace */
+    JG_SPLIT_CLUSTER = 2    /* that of K, by the CTAs of a cluster; of more parts than it
+                               takes, then by clusters, in a workspace */
 };
 
 /* The operand whose first tiles are brought to L2 while the grid before still runs. */
@@ -108,9 +109,11 @@ struct jg_config_launch {
     int pdl;          /* programmatic dependent launch: 0 or 1 */
     int split_k;      /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
-    int debug;    /* waits end with a report instead of never: 0 or 1 */
-    int trace;    /* roles record when they work on what: 0 or 1 */
-    int lineinfo; /* the cubin says which line each instruction is of: 0 or 1 */
+    int cluster_k; /* of these the CTAs of a cluster have; 0: all, or as many of them as a
+                      cluster takes and as divide them */
+    int debug;     /* waits end with a report instead of never: 0 or 1 */
+    int trace;     /* roles record when they work on what: 0 or 1 */
+    int lineinfo;  /* the cubin says which line each instruction is of: 0 or 1 */
 };
 
 struct jg_config {
@@ -128,8 +131,8 @@ struct jg_config_override {
     bool has_cluster;
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
-    bool has_split_k, has_split_order, has_prefetch, has_repack, has_group_maps,
-        has_swap_ab;
+    bool has_split_k, has_split_order, has_cluster_k, has_prefetch, has_repack,
+        has_group_maps, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;
 };
 

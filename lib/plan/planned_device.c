@@ -65,6 +65,9 @@ static struct jg_device_facts facts_of(const struct fact_list *list)
     for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
         facts.clusters_at_once[i] = (int)list->facts[CLUSTERS_OF_4 + i].value;
     }
+    /* A chip's dies are all alike, which no driver tells. */
+    const struct jg_arch *arch = jg_arch_for_device(&facts);
+    facts.gpc_sms = arch != NULL ? arch->default_facts.gpc_sms : 0;
     snprintf(facts.name, sizeof(facts.name), "%s", list->name);
     return facts;
 }

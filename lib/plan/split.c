@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/split.h"
 
+#include <stdio.h>
+
 #include "base/math.h"
 #include "plan/invariance.h"
 #include "plan/repack.h"
 #include "plan/smem.h"
 
 /* Numbers of parts that are tried. */
-static const int splits[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
+static const int splits[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32, 48, 64};
 /* Blocks of K that a part which nobody asked for has at least. */
 #define MIN_BLOCKS 4
 /* Part of the time that more parts must save: their traffic is not all in the models. */
 #define LEAST_GAIN 0.02
-/* Stages of a part that nobody asked for: with the 3 and 4 of larger tiles an H200 was
- * slower than the model. */
-#define LEAST_CLUSTER_STAGES 6
+/* Blocks of K in the ring of a part that nobody asked for: with the 3 and 4 of larger tiles
+ * an H200 was slower than the model. */
+#define LEAST_CLUSTER_BLOCKS 6
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
@@ -25,8 +27,12 @@ struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t til
     if (jg_workspace_parts(config) <= 1) {
         return (struct jg_workspace_use){0};
     }
-    return (struct jg_workspace_use){
-        .words = 2 * tiles, .bytes = JG_WORKSPACE_SUMS_OFFSET + tiles * tile_bytes};
+    const int places = config->launch.split_order == JG_SPLIT_UNORDERED
+                           ? 1 /* in which all add up */
+                           : jg_workspace_parts(config) - 1;
+    return (struct jg_workspace_use){.words = 2 * tiles,
+                                     .bytes = JG_WORKSPACE_SUMS_OFFSET +
+                                              tiles * places * tile_bytes};
 }
 
 static int64_t count_blocks(const struct jg_product *product)
@@ -45,10 +51,24 @@ static bool check_cluster_parts(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const int parts = jg_cluster_parts(&trial->config);
-    if (parts > JG_MAX_CLUSTER_PARTS) {
+    const struct jg_config_launch *launch = &trial->config.launch;
+    const bool is_asked = launch->split_order == JG_SPLIT_CLUSTER && launch->split_k > 1;
+    if (launch->cluster_k > 0 && !is_asked) {
+        return jg_trial_reject(trial,
+                               "cluster_k=%d: clusters have parts of K with split_k= and "
+                               "split_order=cluster",
+                               launch->cluster_k);
+    }
+    if (is_asked && (parts == 1 || launch->split_k % parts != 0)) {
+        char name[24] = "";
+        if (launch->cluster_k > 0) {
+            snprintf(name, sizeof(name), " cluster_k=%d", launch->cluster_k);
+        }
         return jg_trial_reject(
-            trial, "split_k=%d split_order=cluster: a cluster has at most %d parts of K",
-            parts, JG_MAX_CLUSTER_PARTS);
+            trial,
+            "split_k=%d split_order=cluster%s: a cluster has 2 to %d parts of K, and of "
+            "more parts all clusters have as many",
+            launch->split_k, name, JG_MAX_CLUSTER_PARTS);
     }
     if (parts > 1 && layout->cluster_m * layout->cluster_n > 1) {
         return jg_trial_reject(trial,
@@ -57,6 +77,15 @@ static bool check_cluster_parts(struct jg_trial *trial)
                                layout->cluster_m, layout->cluster_n);
     }
     return true;
+}
+
+int jg_cluster_parts_most(int split_k)
+{
+    int parts = (int)jg_min(split_k, JG_MAX_CLUSTER_PARTS);
+    while (parts > 1 && split_k % parts != 0) {
+        parts--;
+    }
+    return parts;
 }
 
 bool jg_split_check(struct jg_trial *trial)
@@ -85,32 +114,36 @@ int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in
            (int64_t)warps * BARRIERS_OF_WARP * (int64_t)sizeof(uint64_t);
 }
 
-/* In a cluster nobody waits for a workspace. In serial order each part waits for the one
- * before it. Unordered, two waits lie one after the other: that of the others for the first
- * part, and that of the last part for all. Rows and columns beyond the problem are not
- * moved. */
+/* In order, all parts but the last are stored at the same time, and the last one loads them
+ * one behind the other. Unordered, two waits lie one after the other: that of the others
+ * for the first part, and that of the last part for all. Rows and columns beyond the
+ * problem are not moved. */
 struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int waits = jg_workspace_parts(config) - 1;
-    const bool is_serial = config->launch.split_order == JG_SPLIT_SERIAL;
+    const int others = jg_workspace_parts(config) - 1;
+    const bool is_unordered = config->launch.split_order == JG_SPLIT_UNORDERED;
+    const int waits = (int)jg_min(others, is_unordered ? 2 : 1);
     return (struct jg_split_cost){
         .sums_bytes = (double)jg_min(config->layout.tile_m, trial->product.m.size) *
                       (double)jg_min(config->layout.tile_n, trial->product.n.size) *
                       sizeof(float),
-        .steps = is_serial ? waits : (int)jg_min(waits, 2)};
+        .moves = is_unordered ? 2 * waits : waits + others,
+        .waits = waits};
 }
 
 /* In how many parts, and who adds them up. */
 struct parts {
     int count;
     enum jg_split_order order;
+    int of_cluster; /* 0: as many as it takes */
 };
 
 static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct parts parts)
 {
     trial->config.launch.split_k = parts.count;
     trial->config.launch.split_order = parts.count > 1 ? parts.order : JG_SPLIT_SERIAL;
+    trial->config.launch.cluster_k = parts.of_cluster;
     arch->complete(trial);
 }
 
@@ -126,9 +159,10 @@ static bool has_room(const struct jg_trial *trial)
  * the one before. */
 static bool has_place(const struct jg_trial *trial)
 {
+    const struct jg_config_pipeline *pipeline = &trial->config.pipeline;
+    const int64_t blocks = pipeline->stages * jg_max(pipeline->k_group, 1);
     return jg_cluster_parts(&trial->config) == 1 ||
-           (trial->config.pipeline.stages >= LEAST_CLUSTER_STAGES &&
-            trial->derived.waves <= 1.0);
+           (blocks >= LEAST_CLUSTER_BLOCKS && trial->derived.waves <= 1.0);
 }
 
 struct fastest {
@@ -136,7 +170,8 @@ struct fastest {
     double us; /* 0: none can be */
 };
 
-/* If the trial in so many parts is usable, and faster by `gain` of the time. */
+/* If the trial in so many parts is usable, and faster by `gain` of the time, or by what a
+ * workspace must be worth. */
 static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *trial,
                            struct parts parts, double gain, struct fastest *best)
 {
@@ -146,6 +181,9 @@ static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *tr
         return;
     }
     const double us = part.derived.predicted_us;
+    if (jg_workspace_parts(&part.config) > 1) {
+        gain = gain < JG_LEAST_WORKSPACE_GAIN ? JG_LEAST_WORKSPACE_GAIN : gain;
+    }
     if (best->us <= 0.0 || us < best->us * (1.0 - gain)) {
         *best = (struct fastest){parts, us};
     }
@@ -156,11 +194,30 @@ static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
                       enum jg_split_order order, struct fastest *best)
 {
     for (int i = 0; i < SPLIT_COUNT; i++) {
-        const struct parts parts = {splits[i], order};
+        const struct parts parts = {splits[i], order, 0};
         if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
         take_if_faster(arch, trial, parts, LEAST_GAIN, best);
+    }
+}
+
+/* The same with several clusters, of a GPC each at best: what all of one draw from L2 is
+ * less than what its multiprocessors could. */
+static void try_clusters(const struct jg_arch *arch, const struct jg_trial *trial,
+                         struct fastest *best)
+{
+    static const int of_clusters[] = {4, 8, 16};
+    for (int i = 0; i < 3; i++) {
+        const int of_cluster = of_clusters[i];
+        for (int count = 2 * of_cluster; count <= JG_MAX_SPLIT_K; count += of_cluster) {
+            if (count_blocks(&trial->product) < (int64_t)count * MIN_BLOCKS) {
+                break;
+            }
+            const bool is_most = of_cluster == jg_cluster_parts_most(count);
+            const struct parts parts = {count, JG_SPLIT_CLUSTER, is_most ? 0 : of_cluster};
+            take_if_faster(arch, trial, parts, LEAST_GAIN, best);
+        }
     }
 }
 
@@ -177,15 +234,18 @@ static bool takes_cluster(const struct jg_arch *arch, const struct jg_trial *tri
 /* Of those that may be tried; unsplit if none can be. */
 static struct parts find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
 {
-    const struct parts unsplit = {1, JG_SPLIT_SERIAL};
+    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0};
     const enum jg_split_order named = trial->override->values.launch.split_order;
     struct fastest best = {.parts = unsplit};
     take_if_faster(arch, trial, unsplit, 0.0, &best);
-    if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
-        try_order(arch, trial, named, &best);
-    }
     if (takes_cluster(arch, trial)) {
         try_order(arch, trial, JG_SPLIT_CLUSTER, &best);
+        if (trial->problem->workspace_limit > 0) {
+            try_clusters(arch, trial, &best);
+        }
+    }
+    if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
+        try_order(arch, trial, named, &best);
     }
     return best.parts;
 }
@@ -194,7 +254,8 @@ void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
     const struct parts named = {override->values.launch.split_k,
-                                override->values.launch.split_order};
+                                override->values.launch.split_order,
+                                override->values.launch.cluster_k};
     const struct parts parts = override->has_split_k ? named : find_fastest(arch, trial);
     complete(arch, trial, parts);
 }

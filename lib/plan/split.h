@@ -7,27 +7,35 @@
 #include "plan/trial.h"
 #include "plan/workspace.h"
 
-enum { JG_MAX_CLUSTER_PARTS = 8 }; /* CTAs of a cluster that every device holds */
+enum { JG_MAX_CLUSTER_PARTS = 16 }; /* CTAs of a cluster, more than 8 by leave */
+
+/* As many CTAs as a cluster takes and as divide so many parts of K; 1: there are none. */
+int jg_cluster_parts_most(int split_k);
 
 /* CTAs of a cluster that each have a part of K; 1 where they do not. */
 static inline int jg_cluster_parts(const struct jg_config *config)
 {
-    const bool is_split = config->launch.split_k > 1;
-    return is_split && config->launch.split_order == JG_SPLIT_CLUSTER
-               ? config->launch.split_k
-               : 1;
+    const struct jg_config_launch *launch = &config->launch;
+    if (launch->split_k <= 1 || launch->split_order != JG_SPLIT_CLUSTER) {
+        return 1;
+    }
+    return launch->cluster_k > 0 ? launch->cluster_k
+                                 : jg_cluster_parts_most(launch->split_k);
 }
 
-/* Parts of K that clusters have, one each, and add up in a workspace; 1: there is no need
- * of one. */
+/* Clusters that have parts of a tile's K, and add up in a workspace; 1: there is no need of
+ * one. */
 static inline int jg_workspace_parts(const struct jg_config *config)
 {
     return config->launch.split_k > 1 ? config->launch.split_k / jg_cluster_parts(config)
                                       : 1;
 }
 
+/* A workspace for parts of K is taken where it saves this part of the time. */
+#define JG_LEAST_WORKSPACE_GAIN 0.03
+
 /* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
- * sums. Nothing where K is not split, or in clusters. */
+ * accumulators. Nothing where K is not split, or one cluster has all parts. */
 struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles);
 
 /* Completes the trial's config with the override's number of parts of K, or with that of
@@ -42,11 +50,11 @@ int64_t jg_split_blocks(const struct jg_trial *trial);
  * input ring or, but for the barriers, in it; 0 where they do not. */
 int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in_ring);
 /* What the parts of a tile's sum cost between their main loops and the epilogue: bytes of
- * f32 that a CTA stores, or loads, at a time, and how many times one CTA waits for what
- * another has put into the workspace. */
+ * f32 of a part, how many of these are stored to a workspace or loaded, one behind the
+ * other, and how many times one CTA waits for what others have put there. */
 struct jg_split_cost {
     double sums_bytes;
-    int steps;
+    int moves, waits;
 };
 struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial);
 

@@ -21,8 +21,7 @@ CONVERGES = "lanes only converge there, before an instruction that all of them e
 LOADED_BY_ALL = "a load of tensor memory is of the warp as a whole, and so is the wait for it"
 
 OWN_BUFFER = "the CTA has one tile, and a buffer for each of its store tiles: nothing was stored from one before"
-ENDS = ("reads of a CTA's memory come before its end, which is no access: out of order they are no race, and "
-        "the emulator makes them in order")
+ONE_TILE = "the CTA has one tile: nobody waits for the accumulators and buffers that its warps give back"
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
 ALONE = "a CTA without a cluster: its barrier orders the init before all who use what is initialised"
@@ -165,11 +164,26 @@ KERNELS = {
     "sm_90a parts of K in a cluster": {
         "of": "wgmma.mma_async",
         "sms": 6,
-        "only": "parts", "harmless": {("parts: release made relaxed", 0): ENDS,
-                                      ("parts: drop bar.warp.sync", 2): ENDS,
-                                      ("parts: drop bar.sync", 2): OWN_BUFFER},
+        "only": "parts", "harmless": {("parts: drop bar.sync", 2): OWN_BUFFER},
         "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x128 stages=3 split_k=3 split_order=cluster"],
+    },
+    "sm_100a parts of K in a cluster": {
+        "of": "tcgen05.mma",
+        "sms": 6,
+        "only": "parts", "harmless": {
+            **{("parts: drop bar.warp.sync", i): CONVERGES for i in (0, 1, 6, 7)},
+            **{("parts: drop bar.warp.sync", i): ONE_TILE for i in (2, 4)}},
+        "run": ["129x136x520", "bf16", "--arch", "sm_100a", "--config",
+                "mma=128x64 stages=3 split_k=3 split_order=cluster"],
+    },
+    # More parts than lanes of a vector's piece, and clusters that add up in a workspace.
+    "sm_90a parts of K in clusters": {
+        "of": "wgmma.mma_async",
+        "sms": 8,
+        "only": "parts", "harmless": {("parts: drop bar.sync", 3): OWN_BUFFER},
+        "run": ["33x40x1100", "bf16", "--arch", "sm_90a", "--config",
+                "tile=64x32 stages=3 split_k=12 split_order=cluster cluster_k=4"],
     },
     # Only what reductions add (the rest is that of kernels above): a team's warps above each
     # other and side by side, in two steps.

@@ -44,8 +44,8 @@ struct Config {
     static constexpr jg::u32 kRasterGroup = 2;
     static constexpr jg::u32 kSplitK = 2;
     static constexpr jg::u32 kPartialsOffset = 32768;
-    static constexpr bool kSplitSerial = false;
-    static constexpr bool kSplitInCluster = true;
+    static constexpr bool kSplitSerial = true;
+    static constexpr jg::u32 kClusterParts = 2;
     static constexpr bool kSumsInRing = true;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;

@@ -44,7 +44,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 4;
     static constexpr jg::u32 kPartialsOffset = 32768;
     static constexpr bool kSplitSerial = true;
-    static constexpr bool kSplitInCluster = false;
+    static constexpr jg::u32 kClusterParts = 1;
     static constexpr bool kSumsInRing = false;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;

@@ -81,12 +81,12 @@ Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
  * as few as they are. */
 Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
 {
-    expect_config("1x4096x4096 bf16", "tile=128x16x64");
+    expect_config("1x4096x4096 bf16", "tile=64x32x64");
     expect_config("1x4096x4096 bf16", "swap_ab=1");
     expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
     expect_config("64x4096x7168 bf16", "tile=64x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
-    expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
+    expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
     expect_config("96x4096x4096 bf16", "tile=64x96x64");
     expect_config("104x5120x5120 bf16", "tile=64x128x64");
     expect_config("104x5120x5120 bf16", "swap_ab=1");
@@ -286,8 +286,15 @@ Test(choose, impossible_override_says_which_limit_is_broken)
          "out_stages pdl"},
         {"cta_group=2", "problem.config: 'cta_group' is a key of another"},
         {"stages=4 acc_stages=2", "problem.config: 'acc_stages' is a key of another"},
-        {"split_k=9 split_order=cluster",
-         "problem.config: split_k=9 split_order=cluster: a cluster has at most 8 parts of K"},
+        {"split_k=17 split_order=cluster",
+         "problem.config: split_k=17 split_order=cluster: a cluster has 2 to 16 parts of "
+         "K, and of more parts all clusters have as many"},
+        {"split_k=12 split_order=cluster cluster_k=5",
+         "problem.config: split_k=12 split_order=cluster cluster_k=5: a cluster has 2 to 16 "
+         "parts of K, and of more parts all clusters have as many"},
+        {"split_k=4 split_order=serial cluster_k=2",
+         "problem.config: cluster_k=2: clusters have parts of K with split_k= and "
+         "split_order=cluster"},
         {"cluster=2x1 split_k=2 split_order=cluster",
          "problem.config: cluster=2x1 split_order=cluster: CTAs that have parts of K share "
          "no inputs: cluster=1x1"},
@@ -490,95 +497,6 @@ Test(choose, reference_kernel_has_no_other_field)
                         "config=kernel=reference")
                      .derived.grid_ctas,
                  65535 * 8);
-}
-
-Test(choose, parts_of_k_in_a_cluster_need_no_workspace_and_a_cluster_for_each_tile)
-{
-    const struct jg_choice serial =
-        choose("16x8192x8192 bf16 config=tile=64x128 cluster=1x1 split_k=4");
-    const struct jg_choice cluster =
-        choose("16x8192x8192 bf16 config=tile=64x128 split_k=4 split_order=cluster");
-    const struct jg_choice many =
-        choose("4096x4096x4096 bf16 config=tile=64x128 split_k=8 split_order=cluster");
-
-    cr_expect_gt(serial.derived.workspace_bytes, 0);
-    cr_expect_eq(cluster.derived.workspace_bytes, 0);
-    cr_expect_eq(cluster.config.launch.scheduler, JG_SCHEDULER_SINGLE);
-    cr_expect_eq(cluster.config.layout.cluster_m * cluster.config.layout.cluster_n, 1);
-    cr_expect_eq(cluster.derived.grid_ctas, 64 * 4);
-    cr_expect_eq(cluster.derived.busy_ctas, 9 * 12); /* 3 clusters in each of 9 GPCs */
-    cr_expect_eq(many.derived.grid_ctas, 64 * 32 * 8);
-    cr_expect_eq(many.derived.busy_ctas, 9 * 8);
-    cr_expect_eq(many.derived.lead_stages, 0);
-}
-
-Test(choose, open_number_of_parts_is_chosen_for_a_cluster_without_a_workspace)
-{
-    const struct jg_choice choice = choose("64x2048x8192 bf16 config=split_order=cluster");
-
-    cr_expect_gt(choice.config.launch.split_k, 1);
-    cr_expect_leq(choice.config.launch.split_k, 8);
-    cr_expect_eq(choice.config.launch.split_order, JG_SPLIT_CLUSTER);
-    cr_expect_eq(choice.derived.workspace_bytes, 0);
-}
-
-Test(choose, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
-{
-    static const struct {
-        const char *problem;
-        bool is_split;
-    } rows[] = {
-        {"64x2048x7168 bf16", true},
-        {"128x128x32768 bf16", true},
-        {"512x512x16384 e4m3 d=bf16", true},
-        {"2048x64x7168 bf16 d_layout=column", true},
-        {"64x2048x7168 bf16 config=split_k=1", false},
-        {"64x2048x7168 bf16 config=split_order=serial", false},
-        {"64x2048x7168 bf16 config=cluster=2x1", false},
-        {"16x4096x128 bf16", false},
-        {"16x8192x8192 bf16", false},
-        {"4096x4096x4096 bf16", false},
-        {"256x256x256 bf16", false},
-        {"8192x8192x65536 bf16", false},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct jg_choice choice = choose(rows[i].problem);
-        cr_expect_eq(choice.config.launch.split_order == JG_SPLIT_CLUSTER, rows[i].is_split,
-                     "%s: split_k=%d", rows[i].problem, choice.config.launch.split_k);
-        cr_expect_eq(choice.config.launch.split_k > 1, rows[i].is_split, "%s",
-                     rows[i].problem);
-        cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", rows[i].problem);
-        cr_expect_leq(choice.derived.grid_ctas, 132 * (rows[i].is_split ? 1 : 1000));
-    }
-}
-
-Test(choose, cluster_of_parts_that_the_device_lacks_is_refused)
-{
-    struct jg_device_facts facts = hopper()->default_facts;
-    struct jg_problem problem = plan_problem("16x4096x8192 bf16");
-    struct jg_choice choice;
-    strcpy(problem.config, "split_k=8 split_order=cluster");
-
-    facts.most_cluster_ctas = 4;
-    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
-                 JIT_GEMM_ERR_ARGUMENT);
-    cr_expect_not_null(strstr(jg_error_text(), "split_k=8 split_order=cluster: the device "
-                                               "holds no cluster of 8 CTAs"),
-                       "%s", jg_error_text());
-    facts.sm_count = 4;
-    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
-                 JIT_GEMM_ERR_ARGUMENT);
-    cr_expect_not_null(strstr(jg_error_text(), "does not fit on 4 multiprocessors"), "%s",
-                       jg_error_text());
-}
-
-Test(choose, no_more_clusters_are_chosen_than_the_device_holds_at_once)
-{
-    const struct jg_choice choice = choose("32x5120x5120 bf16 config=tile=128x32");
-
-    cr_expect_eq(choice.derived.tiles,
-                 40); /* an H200 does not hold as many clusters of 3 */
-    cr_expect_eq(choice.config.launch.split_k, 2);
 }
 
 Test(choose, what_streams_past_few_rows_of_d_is_8_mib_at_a_time)

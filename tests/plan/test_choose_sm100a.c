@@ -375,12 +375,14 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
         const char *problem;
         bool is_split;
     } rows[] = {
-        {"1024x256x16384 bf16", false},
-        {"1024x256x16384 bf16 workspace=64m", true},
-        {"1024x256x16384 bf16 workspace=32k", false}, /* not even the locks */
-        {"16x4096x4096 bf16 workspace=64m", true},
+        {"1024x256x16384 bf16 config=split_order=serial", false},
+        {"1024x256x16384 bf16 workspace=64m config=split_order=serial", true},
+        {"1024x256x16384 bf16 workspace=32k config=split_order=serial",
+         false}, /* no locks */
+        {"16x1024x16384 bf16 workspace=64m config=split_order=serial", true},
         {"16x4096x4096 bf16 workspace=64m config=split_k=1", false},
-        {"n=256 k=16384 a=bf16 dynamic=m,k m=64 workspace=64m", true},
+        {"n=256 k=16384 a=bf16 dynamic=m,k m=64 workspace=64m config=split_order=serial",
+         true},
         {"256x256x256 bf16 workspace=64m", false},
         {"1024x1024x1024 bf16 workspace=64m", false},
         {"8192x8192x8192 bf16 workspace=8g", false},
@@ -400,16 +402,21 @@ Test(choose_sm100a, k_is_split_where_tiles_are_few_and_a_workspace_is_allowed)
     }
 }
 
-Test(choose_sm100a, workspace_has_locks_and_one_tile_of_sums_per_cta)
+Test(choose_sm100a, workspace_has_locks_and_a_tile_for_each_other_part_of_a_cta)
 {
     const struct jg_choice choice =
         choose("1000x520x4096 bf16 batch=3 config=mma=256x128 cluster=4x2 split_k=3");
 
     /* 8 x 6 tiles of 128 x 128, of whole clusters, 3 times; two locks for each of 4096. */
     cr_expect_eq(choice.derived.tiles, 144);
-    cr_expect_eq(choice.derived.workspace_bytes, 8 * 4096 + 144 * 128 * 128 * 4);
+    cr_expect_eq(choice.derived.workspace_bytes, 8 * 4096 + 144 * 2 * 128 * 128 * 4);
     /* 18 clusters at once. */
     cr_expect_eq(choice.derived.grid_ctas, 18 * 8);
+    cr_expect_eq(
+        choose("1000x520x4096 bf16 batch=3 config=mma=256x128 cluster=4x2 split_k=3 "
+               "split_order=unordered")
+            .derived.workspace_bytes,
+        8 * 4096 + 144 * 128 * 128 * 4, "parts between add to one place");
     cr_expect_eq(choose("1000x520x4096 bf16 config=mma=256x128 cluster=4x2 split_k=4 "
                         "scheduler=clc")
                      .derived.grid_ctas,
@@ -583,13 +590,14 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",
          "split_k=2: a workspace has locks for 4096 tiles, the problem has 32768"},
-        {"4096x4096x4096 bf16", "split_k=2 split_order=cluster",
-         "split_order=cluster: sm_100a adds up parts of K in a workspace: serial or "
-         "unordered"},
+        {"4096x4096x4096 bf16", "split_k=2 split_order=cluster scheduler=static",
+         "split_order=cluster: a cluster that has parts of K has one tile: scheduler=single"},
+        {"4096x4096x4096 bf16", "split_k=2 split_order=cluster cta_group=2",
+         "cluster=1x1 has no whole pairs along M, as cta_group=2 needs"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "
-         "split_k split_order prefetch repack group_maps swap_ab debug trace"},
+         "split_k split_order cluster_k prefetch repack group_maps swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);
@@ -659,7 +667,9 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
                 config->pipeline.stages * config->pipeline.k_group * stage +
                 INT64_C(4) * config->storage.out_stages * 4096 +
                 matrix * matrix_stages[j / 5];
+            const bool adds_up = config->launch.split_order == JG_SPLIT_CLUSTER;
             const int64_t barriers =
+                (adds_up ? 4 * 3 * 8 : 0) +
                 16 * (config->pipeline.stages + matrix_stages[j / 5] +
                       config->storage.acc_stages) +
                 8 + (config->launch.scheduler == JG_SCHEDULER_CLC ? 112 : 0);
@@ -679,7 +689,8 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
                              (config->layout.cluster_m * config->layout.cluster_n),
                          0);
             cr_expect_leq(derived->busy_ctas, 148);
-            cr_expect_eq(derived->grid_ctas, derived->tiles, "no static grid here");
+            cr_expect_eq(derived->grid_ctas, derived->tiles * config->launch.split_k,
+                         "no static grid here");
             cr_expect_gt(derived->predicted_us, 0.0);
         }
     }

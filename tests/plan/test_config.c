@@ -295,7 +295,7 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group pingpong cluster scheduler k_group stages acc_stages raster "
-         "raster_group out_stages pdl split_k split_order prefetch repack group_maps swap_ab debug trace"},
+         "raster_group out_stages pdl split_k split_order cluster_k prefetch repack group_maps swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},

@@ -82,10 +82,12 @@ Test(reduction, partial_results_are_counted_for_every_form_of_a_tile)
 
 Test(reduction, limit_on_the_workspace_is_for_parts_of_k_only)
 {
-    static const struct row none = {"sm_100a", "1024x256x16384 bf16 workspace=64m",
-                                    SUM_OF_ROWS, 0, 0};
-    static const struct row limited = {"sm_100a", "1024x256x16384 bf16 workspace=32k",
-                                       SUM_OF_ROWS, 0, 0};
+    static const struct row none = {
+        "sm_100a", "1024x256x16384 bf16 workspace=64m config=split_order=serial",
+        SUM_OF_ROWS, 0, 0};
+    static const struct row limited = {
+        "sm_100a", "1024x256x16384 bf16 workspace=32k config=split_order=serial",
+        SUM_OF_ROWS, 0, 0};
     struct jg_choice split;
     struct jg_choice whole;
 

@@ -19,8 +19,13 @@ struct ClusterParts {
 };
 template <class Config>
 struct ClusterParts<Config, true> {
-    static constexpr u32 kCount = Config::kSplitInCluster ? Config::kSplitK : 1;
+    static constexpr u32 kCount = Config::kClusterParts;
 };
+
+// Clusters that have the parts of a tile's K, and add up in a workspace; 1: there is no
+// need of one.
+template <class Config>
+constexpr u32 kWorkspaceParts = Config::kSplitK / ClusterParts<Config>::kCount;
 
 template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1, u32 kPartsOfK = 1>
 struct ClusterShape {

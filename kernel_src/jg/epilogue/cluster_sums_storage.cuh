@@ -33,7 +33,7 @@ struct ClusterSumsStorage {
     static constexpr u32 kSumsBytes = Config::kBlockM * Config::kBlockN * sizeof(f32);
 
     ClusterSumsMemory<kSumsBytes, Config::kSumsInRing> sums;
-    u64 stored[kWarps], added[kWarps], read[kWarps];
+    u64 stored[kWarps], summed[kWarps], ended[kWarps];
 };
 template <class Config, u32 kWarps>
 struct ClusterSumsStorage<Config, kWarps, 1> {

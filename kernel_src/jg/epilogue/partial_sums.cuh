@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// PartialSums: a tile's sum over K, made by kSplitK CTAs that each multiply one part of K.
+// PartialSums: a tile's sum over K, made by kWorkspaceParts CTAs that each have a part of
+// it, multiplied by themselves or by their cluster (cluster_sums.cuh).
 //
-// Each warpgroup's part of a tile has a workspace tile for its accumulators, of 32 bits
-// each, and a lock: a word that counts the parts which the workspace tile holds. Part 0
-// stores its accumulators there and counts 1. The parts between add theirs. Serial: in the
-// order of K, each when the one before has counted, so that the sum is the same in every
-// launch. Unordered: as they come after part 0. The last part waits for all others (fixup),
+// Each warpgroup's part of a tile has workspace tiles for accumulators, of 32 bits each,
+// and a lock: a word that counts the parts which these hold. Serial: all parts but the last
+// store theirs in a workspace tile of their own, and count 1, whichever comes first. The
+// last part waits for all of them (fixup) and adds them up in the order of K, so that the
+// sum is the same in every launch. Unordered: part 0 stores its accumulators in the only
+// workspace tile, and the parts between add theirs as they come after it. The last part
 // clears the lock for the next launch, and goes through the ordinary epilogue with the sums
-// of the workspace tile added to what it reads (SummedAccumulators), or to its registers
-// where those are the accumulators (add_to). Why a wait ends: tile_order.cuh.
+// added to what it reads (SummedAccumulators), or to its registers where those are the
+// accumulators (add_to). Why a wait ends: tile_order.cuh.
 //
 // A workspace tile is ordered by fragments: every thread finds the four values of its group
 // of eight columns in one vector, and the vectors of a warp lie side by side. The thread of
@@ -20,6 +22,7 @@
 // polls the lock, and a named barrier stands for the others. Signals: the lock, by a
 // release.
 #pragma once
+#include <jg/common/cluster_shape.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/debug/waits.cuh>
 #include <jg/epilogue/accumulator.cuh>
@@ -46,6 +49,8 @@ class PartialSums {
     static constexpr u32 kBytes =
         kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
     static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
+    static constexpr u32 kOthers = kWorkspaceParts<Config> - 1;       // parts but the last
+    static constexpr u32 kTiles = Config::kSplitSerial ? kOthers : 1; // in the workspace
     // What is read from tensor memory at a time, and lies in the problem or not.
     static constexpr u32 kChunk = kElementColumns % 32 == 0   ? 32
                                   : kElementColumns % 16 == 0 ? 16
@@ -59,9 +64,11 @@ class PartialSums {
     template <class Params, class ShapeT>
     JG_DEVICE PartialSums(const Params &params, const ShapeT &shape, const WorkTile &tile,
                           u32 team, u32 warpgroup, u32 barrier_id)
-        : split_(tile.split), barrier_id_(barrier_id), extent_(shape, tile, team)
+        : part_(tile.split / ClusterParts<Config>::kCount), barrier_id_(barrier_id),
+          extent_(shape, tile, team)
     {
-        const u32 workspace_tile = tile.workspace_tile * Partition::kWarpgroups + warpgroup;
+        const u32 workspace_tile =
+            tile.workspace_tile * kTiles * Partition::kWarpgroups + warpgroup;
         lock_ = params.workspace +
                 (tile.workspace_tile * kLocks + warpgroup) * static_cast<u64>(sizeof(u32));
         sums_ = params.workspace + Config::kPartialsOffset +
@@ -69,22 +76,18 @@ class PartialSums {
                 threadIdx.x % kThreads * (4 * sizeof(f32));
     }
 
-    // Any part but the last: its accumulators to the workspace tile, for the next part.
+    // Any part but the last: its accumulators to a workspace tile.
     template <class Accumulators>
     JG_DEVICE void store_partial(const Accumulators &acc) const
     {
-        if (split_ > 0) {
-            wait(Config::kSplitSerial ? split_ : 1, false);
+        if (!Config::kSplitSerial && part_ > 0) {
+            wait(1, false);
         }
 #pragma unroll(Accumulators::kIndexed ? 1 : kPartSteps *kAcross)
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
             f32 values[Partition::kFragments][kChunk / 2];
-            if constexpr (Config::kSplitSerial) {
-                read_added(acc, step, col, values, split_ > 0);
-            } else {
-                acc.read(step, col, values);
-            }
+            acc.read(step, col, values);
             store(step, col, values);
         }
         ptx::named_barrier_sync(barrier_id_, kThreads);
@@ -93,10 +96,10 @@ class PartialSums {
         }
     }
 
-    // The last part: waits until the workspace tile holds the sum of all others.
+    // The last part: waits until the workspace holds all others.
     JG_DEVICE void fixup() const
     {
-        wait(Config::kSplitK - 1, true);
+        wait(kOthers, true);
     }
 
     // ... and adds it to accumulators that are registers.
@@ -108,7 +111,7 @@ class PartialSums {
         for (u32 i = 0; i < kPartSteps * kAcross; ++i) {
             const u32 step = i / kAcross, col = i % kAcross * kChunk;
             f32 sums[1][kChunk / 2];
-            load(step, col, sums, true);
+            load(step, col, sums);
 #pragma unroll
             for (u32 j = 0; j < kChunk / 2; ++j) {
                 add_accumulator(acc[step][col / 2 + j], sums[0][j]);
@@ -116,14 +119,14 @@ class PartialSums {
         }
     }
 
-    // Accumulators of step `step` of lanes, from column `col` on, with the sums
-    // of the workspace tile added if there are any.
+    // Accumulators of step `step` of lanes, from column `col` on, with the sums of all
+    // others added.
     template <class Accumulators, u32 kCount>
     JG_DEVICE void read_added(const Accumulators &acc, u32 step, u32 col,
-                              f32 (&values)[Partition::kFragments][kCount], bool any) const
+                              f32 (&values)[Partition::kFragments][kCount]) const
     {
         f32 sums[Partition::kFragments][kCount];
-        load(step, col, sums, any); // on its way while tensor memory is read
+        load(step, col, sums); // on its way while tensor memory is read
         acc.read(step, col, values);
 #pragma unroll
         for (u32 i = 0; i < Partition::kFragments; ++i) {
@@ -147,21 +150,62 @@ class PartialSums {
         ptx::named_barrier_sync(barrier_id_, kThreads);
     }
 
-    // The workspace tile's sums of these fragments, or what adds nothing.
+    // Sums of these fragments over all other parts, or what adds nothing: a batch of loads,
+    // then their sums.
     template <u32 kCount>
-    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Partition::kFragments][kCount],
-                        bool any) const
+    JG_DEVICE void load(u32 step, u32 col, f32 (&sums)[Partition::kFragments][kCount]) const
+    {
+        constexpr u32 kRegisters = Partition::kThreadAccumulators > 64 ? 32 : 64;
+        constexpr u32 kMost = kRegisters / (Partition::kFragments * kCount);
+        constexpr u32 kBatch = kMost > 1 ? kMost : 1;
+        load_tile(step, col, 0, sums);
+#pragma unroll 1
+        for (u32 first = 1; first < kTiles; first += kBatch) {
+            f32 more[kBatch][Partition::kFragments][kCount];
+#pragma unroll
+            for (u32 i = 0; i < kBatch; ++i) {
+                if (first + i < kTiles) {
+                    load_tile(step, col, first + i, more[i]);
+                }
+            }
+#pragma unroll
+            for (u32 i = 0; i < kBatch; ++i) {
+                if (first + i < kTiles) {
+                    add(sums, more[i]);
+                }
+            }
+        }
+    }
+
+    template <u32 kCount>
+    static JG_DEVICE void add(f32 (&sums)[Partition::kFragments][kCount],
+                              const f32 (&more)[Partition::kFragments][kCount])
+    {
+#pragma unroll
+        for (u32 i = 0; i < Partition::kFragments; ++i) {
+#pragma unroll
+            for (u32 j = 0; j < kCount; ++j) {
+                sums[i][j] = add_accumulators<A>(sums[i][j], more[i][j]);
+            }
+        }
+    }
+
+    // What a workspace tile has of them.
+    template <u32 kCount>
+    JG_DEVICE void load_tile(u32 step, u32 col, u32 tile,
+                             f32 (&values)[Partition::kFragments][kCount]) const
     {
 #pragma unroll
         for (u32 j = 0; j < kCount; j += kChunk / 2) {
-            const bool loads = any && extent_.is_inside(step, col + 2 * j);
+            const bool loads = extent_.is_inside(step, col + 2 * j);
 #pragma unroll
             for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
                 for (u32 at = j; at < j + kChunk / 2; at += 4) {
-                    f32 *v = sums[i] + at;
+                    f32 *v = values[i] + at;
                     if (loads) {
-                        ptx::load_global_4(v, address_of(step, i, (col + 2 * at) / 8));
+                        ptx::load_global_4(v,
+                                           address_of(tile, step, i, (col + 2 * at) / 8));
                     } else {
                         v[0] = v[1] = v[2] = v[3] = kNothing;
                     }
@@ -176,13 +220,14 @@ class PartialSums {
         if (!extent_.is_inside(step, col)) {
             return;
         }
-        const bool adds = !Config::kSplitSerial && split_ > 0;
+        const bool adds = !Config::kSplitSerial && part_ > 0;
 #pragma unroll
         for (u32 i = 0; i < Partition::kFragments; ++i) {
 #pragma unroll
             for (u32 at = 0; at < kChunk / 2; at += 4) {
                 const f32 *v = values[i] + at;
-                const u64 address = address_of(step, i, (col + 2 * at) / 8);
+                const u64 address = address_of(Config::kSplitSerial ? part_ : 0, step, i,
+                                               (col + 2 * at) / 8);
                 if (sums_integers<A>() && adds) {
                     ptx::add_global_4_s32(address, v[0], v[1], v[2], v[3]);
                 } else if (adds) {
@@ -194,12 +239,13 @@ class PartialSums {
         }
     }
 
-    JG_DEVICE u64 address_of(u32 step, u32 i, u32 group) const
+    JG_DEVICE u64 address_of(u32 tile, u32 step, u32 i, u32 group) const
     {
-        return sums_ + ((step * Partition::kFragments + i) * kGroups + group) * kGroupBytes;
+        return sums_ + tile * Partition::kWarpgroups * static_cast<u64>(kBytes) +
+               ((step * Partition::kFragments + i) * kGroups + group) * kGroupBytes;
     }
 
-    u32 split_, barrier_id_;
+    u32 part_, barrier_id_;
     Extent extent_;
     u64 lock_, sums_;
 };
@@ -219,7 +265,7 @@ class SummedAccumulators {
     JG_DEVICE void read(u32 step, u32 col,
                         f32 (&values)[Partition::kFragments][kCount]) const
     {
-        partials_.read_added(acc_, step, col, values, true);
+        partials_.read_added(acc_, step, col, values);
     }
 
     template <class Buffer>

@@ -98,6 +98,18 @@ JG_DEVICE float4 load_cluster_4(u32 address)
     return v;
 }
 
+// To an address of the cluster; counts 16 bytes there, at a barrier of the same CTA, when
+// they are visible to who waits for them.
+JG_DEVICE void store_async_4(u32 address, const float4 &v, u32 barrier)
+{
+    // clang-format off
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+                 "[%0], {%1, %2, %3, %4}, [%5];"
+                 :: "r"(address), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
+                 : "memory");
+    // clang-format on
+}
+
 // Makes kBytes zero, 1 or 2, of a CTA's own memory, or of one of its cluster.
 template <u32 kBytes, bool kInCluster>
 JG_DEVICE void clear_shared(u32 address)

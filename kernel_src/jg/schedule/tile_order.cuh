@@ -3,12 +3,12 @@
 // of one is this CTA's, and which part of K. Who works on which entry, and when, is the
 // scheduler's (scheduler_for.cuh).
 //
-// Where K is split, the list has kSplitK entries per cluster tile, one after the other in
-// the order of K, and an entry may wait for the one before it, which has the same tile
+// Where K is split, the list has kWorkspaceParts entries per cluster tile, one after the
+// other in the order of K, and an entry may wait for those before it of the same tile
 // (epilogue/partial_sums.cuh). No wait lasts for ever:
-// - The grid has a multiple of kSplitK clusters (lib/runtime/launch.c). So a cluster has
-//   the same part of K in each of its tiles, and waits for its neighbour of the next lower
-//   index only, never for itself or a higher one.
+// - The grid has a multiple of as many clusters (lib/runtime/launch.c). So a cluster has
+//   the same part of K in each of its tiles, and waits for neighbours of lower indices
+//   only, never for itself or a higher one.
 // - The hardware starts clusters in the order of their indices. So when a cluster runs, all
 //   that it waits for, directly or through others, run or have ended, however few clusters
 //   the device holds at a time and whatever else it executes.
@@ -18,8 +18,8 @@
 // that is not done belongs to a cluster that runs and has nothing before it to do, and
 // waits for nobody.
 //
-// Where the CTAs of a cluster have the parts (Config::kSplitInCluster), a cluster tile is
-// one entry, and its CTAs, which run at the same time, wait for each other
+// Where the CTAs of a cluster have parts (Config::kClusterParts), an entry has as many of
+// them, and its CTAs, which run at the same time, wait for each other
 // (epilogue/cluster_sums.cuh).
 //
 // Every role of every CTA of a cluster finds the same items, so nothing else is
@@ -38,8 +38,7 @@ namespace jg {
 
 template <class Config>
 class TileOrder {
-    // Entries of a cluster tile.
-    static constexpr u32 kEntries = Config::kSplitK / ClusterParts<Config>::kCount;
+    static constexpr u32 kEntries = kWorkspaceParts<Config>; // of a cluster tile
 
   public:
     struct Storage {};
@@ -81,7 +80,7 @@ class TileOrder {
         const u32 n = at.n * Config::kClusterN + cluster_n_;
         return WorkTile{
             m * Config::kBlockM, n * Config::kBlockN, batch,
-            kEntries == Config::kSplitK ? entry - index * kEntries : cluster_part_,
+            (entry - index * kEntries) * ClusterParts<Config>::kCount + cluster_part_,
             (index * Config::kClusterN + cluster_n_) * Config::kClusterM + cluster_m_};
     }
 

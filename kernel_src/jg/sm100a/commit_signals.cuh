@@ -39,7 +39,7 @@ class CommitSignals {
 
     JG_DEVICE void release(u64 *empty) const
     {
-        if constexpr (Cluster::kSize == 1) {
+        if constexpr (!Cluster::kShares) {
             ptx::tcgen05_commit<Cluster::kCtaGroup>(empty);
         } else {
             ptx::tcgen05_commit_multicast<Cluster::kCtaGroup>(empty, release_mask_);

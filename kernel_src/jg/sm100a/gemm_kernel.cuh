@@ -45,13 +45,14 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
 
 // Nobody leaves, and no tensor memory is freed, while a neighbour may still copy, multiply,
 // read or arrive. In a CTA of its own the MMA thread has waited for the epilogue's last
-// load of an accumulator; promoted sums are loaded later.
+// load of an accumulator; promoted sums are loaded later. Of a cluster that has parts of K
+// the epilogue's warps have waited for the neighbours (ClusterSums::leave).
 template <class Kernel>
 JG_DEVICE void end_kernel(const Kernel &kernel)
 {
     if constexpr (!Kernel::kAlone || Kernel::kPromotes) {
         __syncwarp();
-        ptx::synchronize<Kernel::Cluster::kSize>();
+        ptx::synchronize<Kernel::Cluster::kShares ? Kernel::Cluster::kSize : 1>();
     }
     if (kernel.roles.is_mma_warp()) {
         __syncwarp();

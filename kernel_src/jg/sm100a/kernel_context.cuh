@@ -24,7 +24,9 @@ namespace jg::sm100a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
-    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
+    static constexpr u32 kClusterParts = ClusterParts<Config>::kCount;
+    using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup,
+                                 kClusterParts>;
     using OneCta = ClusterShape<1, 1>;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
@@ -42,6 +44,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
+    using ClusterSumsT = ClusterSums<Config, Partition>;
     using Promoted = PromotedSums<Config, Partition>;
     static constexpr bool kPromotes =
         promotes_block_scales<Config>(); // after each block of K
@@ -66,9 +69,8 @@ struct KernelContext {
         LoadOrder<kLoadsForEpilogue, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
-    // Work iterators of a cluster: of the load thread, the epilogue's warps, the thread
-    // that loads for them and the warp that brings scales in every CTA, of the MMA thread
-    // in one of each group.
+    // Work iterators of a cluster: of the load thread, the epilogue's warps, their load
+    // thread and the warp that brings scales in every CTA, of the MMA thread in each group.
     static constexpr u32 kClcConsumers =
         Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
         Cluster::kSize / Cluster::kCtaGroup;
@@ -135,12 +137,14 @@ struct KernelContext {
         LoadOrderT::init_barrier(smem.load_order);
         Accumulators::init_barriers(smem.accumulators);
         ScaleCellsT::init_barriers(smem.scale_cells);
+        if constexpr (kClusterParts > 1) {
+            ClusterSumsT::init_barriers(smem.sums);
+        }
         Scheduler::init_barriers(smem.scheduler, kClcConsumers);
         ptx::fence_mbarrier_init();
     }
 
-    // Brings an operand's first blocks to L2, while the grid before this one may still run:
-    // one thread.
+    // Brings an operand's first blocks to L2, beside the grid before this one: one thread.
     JG_DEVICE void prefetch() const
     {
         const WorkItem item = scheduler.first_item();
@@ -312,10 +316,12 @@ struct KernelContext {
         }
         epilogue.drain();
         clear_empty_groups();
+        if constexpr (kClusterParts > 1) {
+            ClusterSumsT::leave(smem.sums, cluster.part, Partition::warp());
+        }
     }
 
-    // Writes what reductions of groups without rows come to, which have no tile: one of the
-    // teams that write D.
+    // Writes reductions of groups without rows, which have no tile: a team that writes D.
     JG_DEVICE void clear_empty_groups() const
     {
         if constexpr (kReducesGroups) {
@@ -349,39 +355,45 @@ struct KernelContext {
         write_item(epilogue, acc, boxes, item);
     }
 
-    // Of an item's accumulators, all of K or a part of it.
+    // Of an item's accumulators, all of K or a part of it: adds up those of the cluster.
     template <class Acc, class Boxes>
     JG_DEVICE void write_item(EpilogueT &epilogue, Acc &acc, Boxes &boxes,
                               const WorkItem &item) const
     {
-        if constexpr (Config::kSplitK == 1) {
-            epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
-                         Output::tile(item));
+        if constexpr (kClusterParts > 1) {
+            const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
+                                     Output::tile(item), cluster.part, team(),
+                                     Partition::warp());
+            if (parts.add_up(acc)) {
+                write_sum(epilogue, parts, boxes, item);
+            }
         } else {
-            write_part(epilogue, acc, boxes, item);
+            write_sum(epilogue, acc, boxes, item);
         }
     }
 
-    // ... where an item has a part of K: stores its accumulators for the last part's CTA,
-    // or adds those of all others to them.
+    // ... then those of other clusters: to the workspace, or the last part's CTA to D.
     template <class Acc, class Boxes>
-    JG_DEVICE void write_part(EpilogueT &epilogue, Acc &acc, Boxes &boxes,
-                              const WorkItem &item) const
+    JG_DEVICE void write_sum(EpilogueT &epilogue, const Acc &acc, Boxes &boxes,
+                             const WorkItem &item) const
     {
-        const auto out_shape = Output::shape(shape);
+        const auto out_shape = Output::shape(shape, item);
         const WorkTile tile = Output::tile(item);
-        const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
-        if (!item.is_last_split) {
-            partials.store_partial(acc);
-            return;
+        if constexpr (kWorkspaceParts<Config> == 1) {
+            epilogue.run(params, out_shape, acc, smem, boxes, tile);
+        } else {
+            const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
+            if (item.is_last_split) {
+                partials.fixup();
+                SummedAccumulators<Acc, Partials, Partition> whole(acc, partials);
+                epilogue.run(params, out_shape, whole, smem, boxes, tile);
+            } else {
+                partials.store_partial(acc);
+            }
         }
-        partials.fixup();
-        SummedAccumulators<Acc, Partials, Partition> whole(acc, partials);
-        epilogue.run(params, out_shape, whole, smem, boxes, tile);
     }
 
-    // Sends an item's blocks of K from `k` on until `end` is reached, in whole groups;
-    // which one is next.
+    // Sends an item's blocks of K from `k` to `end`, in whole groups; which one is next.
     JG_DEVICE u32 send(typename Ring::Producer &tiles, const WorkItem &item, u32 k,
                        u32 end) const
     {

@@ -4,6 +4,7 @@
 // more. Both CTAs of a pair have the same layout: the tensor core reads both at the same
 // offsets.
 #pragma once
+#include <jg/epilogue/cluster_sums_storage.cuh>
 #include <jg/epilogue/epilogue_load_boxes.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
@@ -39,6 +40,7 @@ struct alignas(1024) Smem {
     ScaleCellBarriers<Tmem<Config>::kSharedScaleCells> scale_cells;
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
+    ClusterSumsStorage<Config, kWarps> sums;
     u32 tmem_address;
 
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

@@ -312,23 +312,16 @@ struct KernelContext {
                      Output::tile(item));
     }
 
-    // Where K is split, stores this part's accumulators for the last part's CTA, or adds
-    // those of all others to them: in a workspace, or in the cluster. Are they whole?
+    // Where K is split, adds up this part's accumulators and those of all others: of the
+    // cluster, then of other clusters. Are they whole?
     JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
     {
         if constexpr (kClusterParts > 1) {
-            static_assert(Config::kScheduler == SchedulerKind::kSingle,
-                          "a CTA adds up once");
-            const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
-                                     Output::tile(item), roles.consumer(),
-                                     roles.math_warp());
-            ptx::cluster_wait(); // the others' barriers are ready too
-            Mma::hold(sums);     // their bits are read behind the wait for the tensor core
-            if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
-                ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
+            if (!add_parts_of_cluster(sums, item)) {
+                return false;
             }
-            return parts.add_up(sums);
-        } else {
+        }
+        if constexpr (kWorkspaceParts < Config >> 1) {
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
                                     Partition::barrier(roles.consumer()));
@@ -339,6 +332,25 @@ struct KernelContext {
             partials.fixup();
             partials.add_to(sums);
         }
+        return true;
+    }
+
+    // Has this CTA the cluster's sums?
+    JG_DEVICE bool add_parts_of_cluster(typename Mma::Accumulators &sums,
+                                        const WorkItem &item) const
+    {
+        const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
+                                 Output::tile(item), cluster.part, roles.consumer(),
+                                 roles.math_warp());
+        ptx::cluster_wait(); // the others' barriers are ready too
+        Mma::hold(sums);     // their bits are read behind the wait for the tensor core
+        if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
+            ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
+        }
+        if (!parts.add_up(Accumulators(sums))) {
+            return false;
+        }
+        parts.take(sums);
         return true;
     }
 

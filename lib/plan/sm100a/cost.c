@@ -45,6 +45,12 @@
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
+/* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
+ * memory, clocks until a warp knows what those of its number have stored, and how often it
+ * waits for that. Hopper's, which were measured. */
+#define CLUSTER_SUMS_BYTES_CLK 25.0
+#define CLUSTER_HAND_ON_CLK    800.0
+#define CLUSTER_HAND_ONS       2
 /* Part of the time that the CTAs of a cluster lose by waiting for each other, for each
  * doubling beyond a pair: assumed. */
 #define CLUSTER_LOSS 0.02
@@ -169,6 +175,16 @@ static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
     return epilogue->kept > main_clk ? epilogue->kept - main_clk : 0.0;
 }
 
+/* Each CTA reads its share of all parts, and sends the sums to the last part's. */
+static double count_cluster_sums_clk(const struct jg_trial *trial)
+{
+    if (jg_cluster_parts(&trial->config) <= 1) {
+        return 0.0;
+    }
+    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
+           2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
+}
+
 static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us)
 {
     const struct jg_config *config = &trial->config;
@@ -178,13 +194,13 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
     const double waiting_clk = count_waiting_clk(trial, main_clk, &epilogue);
-    const bool is_cluster = config->layout.cluster_m * config->layout.cluster_n > 1;
+    const bool is_cluster = jg_cluster_ctas(config) > 1;
     const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
     const struct jg_split_cost split = jg_split_cost_of(trial);
     *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
     return (fixed_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk +
-            epilogue.kept + epilogue.drain +
-            split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
+            epilogue.kept + epilogue.drain + count_cluster_sums_clk(trial) +
+            split.waits * HAND_ON_CLK + split.moves * split.sums_bytes / SUMS_BYTES_CLK) /
            CLOCK_HZ * 1e6;
 }
 

@@ -256,6 +256,18 @@ struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
             is_transpose ? EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1) : 0};
 }
 
+/* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds
+ * them: all is multiplied by then. */
+static bool has_sums_in_ring(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
+    const int64_t sums_bytes =
+        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
+    return jg_cluster_parts(config) > 1 &&
+           sums_bytes <= MIN_STAGES * config->pipeline.k_group * rows * JG_ROW_BYTES;
+}
+
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
@@ -272,14 +284,15 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
         .stage_bytes = k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES +
                        (int64_t)JG_SM100A_SCALE_COLUMN_BYTES *
                            jg_sm100a_scale_columns(&trial->product, config),
-        .other_bytes = warp_rows * config->storage.out_stages * JG_ROW_BYTES +
-                       load_stages * matrix_bytes +
-                       jg_scale_ring_of(&trial->product, config).bytes +
-                       (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
-                       (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
-                       count_cell_bytes(&trial->product, config) +
-                       (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-                       jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES,
+        .other_bytes =
+            warp_rows * config->storage.out_stages * JG_ROW_BYTES +
+            load_stages * matrix_bytes + jg_scale_ring_of(&trial->product, config).bytes +
+            (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
+            (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
+            count_cell_bytes(&trial->product, config) +
+            (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
+            jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES +
+            jg_cluster_sums_bytes(config, EPILOGUE_WARPS, has_sums_in_ring(trial)),
         .least_bytes = LEAST_SMEM_BYTES};
 }
 
@@ -577,12 +590,13 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     return jg_output_choose(trial, &facts);
 }
 
+/* What parts add up in shared memory stays there until the CTA ends. */
 static bool check_split(struct jg_trial *trial)
 {
-    if (jg_cluster_parts(&trial->config) > 1) {
-        return jg_trial_reject(trial,
-                               "split_order=cluster: sm_100a adds up parts of K in a "
-                               "workspace: serial or unordered");
+    if (jg_cluster_parts(&trial->config) > 1 &&
+        trial->config.launch.scheduler != JG_SCHEDULER_SINGLE) {
+        return jg_trial_reject(trial, "split_order=cluster: a cluster that has parts of K "
+                                      "has one tile: scheduler=single");
     }
     return jg_split_check(trial);
 }
@@ -622,6 +636,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
                          jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

@@ -70,7 +70,7 @@
  * and column of a tile that the problem lacks. */
 #define MEMORY_LATENCY_CLK 650.0
 #define TURN_CLK           165.0
-#define MISSING_ROW_CLK    1.5
+#define MISSING_ROW_CLK    5.0
 #define MISSING_COLUMN_CLK 1.0
 #define FILL_CLK           1500.0
 #define LAUNCH_US          2.0
@@ -79,24 +79,28 @@
 #define CLUSTER_CLK         1400.0
 #define CLUSTER_LATENCY_CLK 1000.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
- * L2, and clocks until one CTA knows what another has stored. 234 runs
- * (2026-11-22-h200-split.txt) say 1.3 to 2 us per part with tiles of 64x128, as these do;
- * where all multiprocessors take part the gain is overrated, at 512x512x16384 by 13
- * percent. */
-#define SUMS_BYTES_CLK 40.0
+ * L2, and clocks until one CTA knows what another has stored: fitted to 25 runs with 2 to
+ * 64 parts that are stored at the same time (2026-11-26-h100-parts.jsonl). */
+#define SUMS_BYTES_CLK 56.0
+#define LEAST_MOVE_CLK 250.0 /* however few bytes a part has */
 #define HAND_ON_CLK    1500.0
 
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
- * memory, and clocks until a warp knows what those of its number have stored. Of 4 to 8
- * parts with tiles of 64x128 all of it took 5 us on an H200, most of it for the stages that
- * the sums took before they lay in the ring; with tiles of 16 to 64 columns one to two
- * (2026-11-24-h200-few-rows.txt). */
-#define CLUSTER_SUMS_BYTES_CLK 25.0
-#define CLUSTER_HAND_ON_CLK    800.0
-#define CLUSTER_HAND_ONS       3
-/* Of a launch whose clusters of more than two have no place beside the one before: fitted
- * to the same runs. */
-#define CROWDED_US 2.0
+ * memory, and clocks until a warp knows what those of its number have stored, or sent.
+ * Fitted to 45 runs of 2 to 16 parts (2026-11-26-h100-parts.jsonl), as the four below. */
+#define CLUSTER_SUMS_BYTES_CLK 50.0
+#define CLUSTER_HAND_ON_CLK    300.0
+#define CLUSTER_HAND_ONS       2
+/* Of a launch whose clusters of more than two have no place beside the one before. */
+#define CROWDED_US 0.3
+/* What the multiprocessors of a GPC draw from L2, all together: clusters of parts have
+ * little of it in common. Up to seven of them were seen to have a GPC each; of more, which
+ * leave no GPC empty, as many lie in one as it holds, and draw a little more. */
+#define GPC_BYTES_CLK      740.0
+#define FULL_GPC_BYTES_CLK 840.0
+#define GPC_SMS            18
+#define SPREAD_CLUSTERS    7
+#define LEAST_GPC_PARTS    3 /* smaller clusters lie where there is room */
 
 /* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
  * both share, and the part of these that shows beside the other's products. Fitted, as the
@@ -149,6 +153,19 @@ static double count_drawn_bytes(const struct jg_trial *trial)
     return (rows / layout->cluster_n + columns / layout->cluster_m) * row_bytes;
 }
 
+/* What one multiprocessor draws where clusters of parts fill their GPCs. */
+static double gpc_rate_of(const struct jg_trial *trial)
+{
+    const int cluster = jg_cluster_parts(&trial->config);
+    if (cluster < LEAST_GPC_PARTS) {
+        return cluster > 1 ? L2_BYTES_CLK_ALL_HELD : L2_BYTES_CLK_HELD;
+    }
+    const bool has_gpc = trial->derived.busy_ctas <= SPREAD_CLUSTERS * cluster;
+    const double rate = has_gpc ? GPC_BYTES_CLK / cluster
+                                : FULL_GPC_BYTES_CLK / (GPC_SMS / cluster * cluster);
+    return jg_lesser(rate, TAKEN_BYTES_CLK);
+}
+
 /* What one multiprocessor draws from L2. */
 static double l2_rate_of(const struct jg_trial *trial)
 {
@@ -160,7 +177,7 @@ static double l2_rate_of(const struct jg_trial *trial)
     const double all_held = jg_larger(all_draw, L2_BYTES_CLK_ALL_HELD);
     const double rate =
         (is_held ? all_held : all_draw) * facts->sm_count / trial->derived.busy_ctas;
-    return rate > L2_BYTES_CLK_HELD ? L2_BYTES_CLK_HELD : rate;
+    return jg_lesser(jg_lesser(rate, L2_BYTES_CLK_HELD), gpc_rate_of(trial));
 }
 
 /* Clocks until a CTA has drawn a block of K. */
@@ -320,7 +337,8 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const bool meets = shares_inputs(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
     return (rounds * count_tile_clk(trial) + last_clk + fixed_clk +
-            split.steps * (HAND_ON_CLK + 2.0 * split.sums_bytes / SUMS_BYTES_CLK)) /
+            split.waits * HAND_ON_CLK +
+            split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK)) /
            CLOCK_HZ * 1e6;
 }
 

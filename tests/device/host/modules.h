@@ -90,7 +90,8 @@ struct AnyConfig {
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
-    static constexpr bool kSplitInCluster = false, kPingpong = false;
+    static constexpr bool kPingpong = false;
+    static constexpr u32 kClusterParts = 1;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
 
@@ -104,10 +105,10 @@ struct OrderConfig : AnyConfig {
     static constexpr bool kRasterAlongM = kAlongM;
 };
 
-/* The same with the parts in the CTAs of a cluster. */
-template <class Config>
+/* The same with so many of the parts in the CTAs of a cluster. */
+template <class Config, u32 kParts = Config::kSplitK>
 struct InClusterConfig : Config {
-    static constexpr bool kSplitInCluster = true;
+    static constexpr u32 kClusterParts = kParts;
 };
 
 /* K, 0 where the launch says it, and how it is shared out. */
@@ -718,7 +719,8 @@ using PartialsOf = jg::PartialSums<typename Output::Config, typename Output::Par
 /* Of the plan: bytes of a workspace, and of what lies before its sums; bytes that the
  * swizzle of an input exchanges (plan_facts.c). */
 extern "C" {
-int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
+int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, bool is_serial,
+                             int64_t tiles);
 int64_t plan_sums_offset(void);
 int plan_input_atom(bool is_k_major, int element_bytes);
 }

@@ -5,14 +5,18 @@
 #include "plan/box.h"
 #include "plan/split.h"
 
-int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles);
+int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, bool is_serial,
+                             int64_t tiles);
 int64_t plan_sums_offset(void);
 int plan_input_atom(bool is_k_major, int element_bytes);
 
-int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, int64_t tiles)
+int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, bool is_serial,
+                             int64_t tiles)
 {
-    const struct jg_config config = {.layout = {.tile_m = tile_m, .tile_n = tile_n},
-                                     .launch = {.split_k = split_k}};
+    const struct jg_config config = {
+        .layout = {.tile_m = tile_m, .tile_n = tile_n},
+        .launch = {.split_k = split_k,
+                   .split_order = is_serial ? JG_SPLIT_SERIAL : JG_SPLIT_UNORDERED}};
     return jg_split_use(&config, tiles).bytes;
 }
 

@@ -24,8 +24,8 @@ class PartialsCheck {
     explicit PartialsCheck(const std::vector<u32> &tiles)
         : tiles_(tiles), shape_{u32(tiles.size()) * kRows - kRows / 2 + 1, 2 * kCols - 5, 1,
                                 1},
-          bytes_(static_cast<size_t>(
-              plan_workspace_bytes(kRows, kCols, kParts, tiles.back() + 1)))
+          bytes_(static_cast<size_t>(plan_workspace_bytes(
+              kRows, kCols, kParts, Config::kSplitSerial, tiles.back() + 1)))
     {
         EXPECT(plan_sums_offset() == SUMS_OFFSET, "sums begin elsewhere");
         workspace_.resize(bytes_ + 128, 0xff); // no number
@@ -101,7 +101,7 @@ class PartialsCheck {
             if constexpr (Output::kInRegisters) {
                 acc.reader.read(step, column, values);
             } else {
-                partials.read_added(acc.reader, step, column, values, true);
+                partials.read_added(acc.reader, step, column, values);
             }
             for (u32 j = 0; j < Part::kFragments * kChunk / 2; ++j) {
                 const u32 fragment = j / (kChunk / 2), index = j % (kChunk / 2);
@@ -137,7 +137,7 @@ class PartialsCheck {
     u32 summed_ = 0;
 };
 
-// By parts that wait for the one before, or add as they come.
+// By parts that are added up in order at the end, or add as they come.
 template <template <class Config> class OutputOf, class Config, u32 kParts,
           class Input = bf16>
 void check_partials(const std::vector<u32> &tiles)

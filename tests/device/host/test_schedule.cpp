@@ -420,11 +420,24 @@ void check_items_of_cluster()
     }
 }
 
+/* The same where clusters have as many of the parts each. */
+template <u32 kParts, u32 kOfCluster>
+void check_items_of_clusters()
+{
+    using Config = InClusterConfig<OrderConfig<64, 16, 1, 1, 2, false, kParts>, kOfCluster>;
+    for (u32 k : {0u, 1u, 64u, 65u, 5 * 64u, 50 * 64u - 1}) {
+        ItemCheck(OrderOf<Config>::get(), k, Config::kBlockK).run(kParts / kOfCluster);
+    }
+}
+
 TEST(work_item, ctas_of_a_cluster_add_up_each_block_of_k_once)
 {
     check_items_of_cluster<2>();
     check_items_of_cluster<3>();
     check_items_of_cluster<8>();
+    check_items_of_cluster<16>();
+    check_items_of_clusters<6, 3>();
+    check_items_of_clusters<32, 16>();
 }
 
 TEST(work_item, items_add_up_each_block_of_k_once_and_one_of_a_tile_is_the_last)

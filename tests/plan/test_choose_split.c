@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice of parts of K: by which clusters and workspaces, and what a device holds. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/cluster.h"
+#include "plan/split.h"
+#include "plan_fixture.h"
+
+static const struct jg_arch *hopper(void)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_90a");
+    cr_assert_not_null(arch);
+    return arch;
+}
+
+static struct jg_choice choose(const char *text)
+{
+    return plan_choose(hopper(), text);
+}
+
+Test(choose_split, more_parts_than_a_cluster_takes_are_added_up_by_clusters_in_a_workspace)
+{
+    static const struct {
+        const char *config;
+        int of_cluster, clusters;
+    } rows[] = {
+        {"split_k=16 split_order=cluster", 16, 1},
+        {"split_k=32 split_order=cluster", 16, 2},
+        {"split_k=24 split_order=cluster", 12, 2},
+        {"split_k=34 split_order=cluster", 2, 17},
+        {"split_k=48 cluster_k=8", 8, 6},
+        {"split_k=8 cluster_k=4", 4, 2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[96];
+        snprintf(text, sizeof(text), "64x128x65536 bf16 config=tile=64x64 %s",
+                 rows[i].config);
+        const struct jg_choice choice = choose(text);
+        const int64_t places = 2 * (rows[i].clusters - 1); /* of two tiles */
+
+        cr_expect_eq(jg_cluster_parts(&choice.config), rows[i].of_cluster, "%s", text);
+        cr_expect_eq(jg_workspace_parts(&choice.config), rows[i].clusters, "%s", text);
+        cr_expect_eq(choice.derived.grid_ctas, 2 * choice.config.launch.split_k);
+        cr_expect_eq(choice.derived.workspace_bytes,
+                     places > 0 ? 8 * 4096 + places * 64 * 64 * 4 : 0, "%s", text);
+    }
+}
+
+/* Wherever the multiprocessors are that the die lacks; or as many as the driver counts. */
+Test(choose_split, clusters_of_parts_at_once_are_those_that_any_device_holds)
+{
+    static const int rows[][2] = {{2, 66}, {4, 27}, {6, 18}, {8, 13}, {12, 7}, {16, 5}};
+    struct jg_device_facts facts = hopper()->default_facts;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_config config = {
+            .layout = {.cluster_m = 1, .cluster_n = 1},
+            .launch = {.split_k = rows[i][0], .split_order = JG_SPLIT_CLUSTER}};
+        cr_expect_eq(jg_resident_ctas(&config, &facts), rows[i][0] * rows[i][1], "%d: %d",
+                     rows[i][0], jg_resident_ctas(&config, &facts) / rows[i][0]);
+    }
+    facts.clusters_at_once[2] = 7;
+    const struct jg_config config = {
+        .layout = {.cluster_m = 1, .cluster_n = 1},
+        .launch = {.split_k = 15, .split_order = JG_SPLIT_CLUSTER}};
+    cr_expect_eq(jg_resident_ctas(&config, &facts), 7 * 15);
+}
+
+Test(choose_split, workspace_is_taken_for_parts_of_k_where_it_saves_three_percent)
+{
+    static const char *const sizes[] = {"64x64x65536",  "128x128x32768", "256x256x16384",
+                                        "512x512x4096", "128x512x7168",  "100x300x20000"};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "%s bf16", sizes[i]);
+        const struct jg_choice without = choose(text);
+        snprintf(text, sizeof(text), "%s bf16 workspace=64m", sizes[i]);
+        const struct jg_choice with = choose(text);
+
+        cr_expect(with.derived.workspace_bytes == 0 ||
+                      with.derived.predicted_us <= 0.97 * without.derived.predicted_us,
+                  "%s: %.2f and %.2f us", text, with.derived.predicted_us,
+                  without.derived.predicted_us);
+    }
+}
+
+Test(choose_split, parts_of_k_in_a_cluster_need_no_workspace_and_a_cluster_for_each_tile)
+{
+    const struct jg_choice serial =
+        choose("16x8192x8192 bf16 config=tile=64x128 cluster=1x1 split_k=4");
+    const struct jg_choice cluster =
+        choose("16x8192x8192 bf16 config=tile=64x128 split_k=4 split_order=cluster");
+    const struct jg_choice many =
+        choose("4096x4096x4096 bf16 config=tile=64x128 split_k=8 split_order=cluster");
+
+    cr_expect_gt(serial.derived.workspace_bytes, 0);
+    cr_expect_eq(cluster.derived.workspace_bytes, 0);
+    cr_expect_eq(cluster.config.launch.scheduler, JG_SCHEDULER_SINGLE);
+    cr_expect_eq(cluster.config.layout.cluster_m * cluster.config.layout.cluster_n, 1);
+    cr_expect_eq(cluster.derived.grid_ctas, 64 * 4);
+    cr_expect_eq(cluster.derived.busy_ctas, 9 * 12); /* 3 clusters in each of 9 GPCs */
+    cr_expect_eq(many.derived.grid_ctas, 64 * 32 * 8);
+    cr_expect_eq(many.derived.busy_ctas,
+                 13 * 8); /* of 144 multiprocessors 12 are missing */
+    cr_expect_eq(many.derived.lead_stages, 0);
+}
+
+Test(choose_split, open_number_of_parts_is_chosen_for_a_cluster_without_a_workspace)
+{
+    const struct jg_choice choice = choose("64x2048x8192 bf16 config=split_order=cluster");
+
+    cr_expect_gt(choice.config.launch.split_k, 1);
+    cr_expect_leq(choice.config.launch.split_k, 16);
+    cr_expect_eq(choice.config.launch.split_order, JG_SPLIT_CLUSTER);
+    cr_expect_eq(choice.derived.workspace_bytes, 0);
+}
+
+Test(choose_split, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
+{
+    static const struct {
+        const char *problem;
+        bool is_split;
+    } rows[] = {
+        {"64x2048x7168 bf16", true},
+        {"128x128x32768 bf16", true},
+        {"512x512x16384 e4m3 d=bf16", true},
+        {"2048x64x7168 bf16 d_layout=column", true},
+        {"64x2048x7168 bf16 config=split_k=1", false},
+        {"64x2048x7168 bf16 config=split_order=serial", false},
+        {"64x2048x7168 bf16 config=cluster=2x1", false},
+        {"16x4096x128 bf16", false},
+        {"16x8192x8192 bf16", false},
+        {"4096x4096x4096 bf16", false},
+        {"256x256x256 bf16", false},
+        {"8192x8192x65536 bf16", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].problem);
+        cr_expect_eq(choice.config.launch.split_order == JG_SPLIT_CLUSTER, rows[i].is_split,
+                     "%s: split_k=%d", rows[i].problem, choice.config.launch.split_k);
+        cr_expect_eq(choice.config.launch.split_k > 1, rows[i].is_split, "%s",
+                     rows[i].problem);
+        cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", rows[i].problem);
+        cr_expect_leq(choice.derived.grid_ctas, 132 * (rows[i].is_split ? 1 : 1000));
+    }
+}
+
+Test(choose_split, cluster_of_parts_that_the_device_lacks_is_refused)
+{
+    struct jg_device_facts facts = hopper()->default_facts;
+    struct jg_problem problem = plan_problem("16x4096x8192 bf16");
+    struct jg_choice choice;
+    strcpy(problem.config, "split_k=8 split_order=cluster");
+
+    facts.most_cluster_ctas = 4;
+    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "split_k=8 split_order=cluster: the device "
+                                               "holds no cluster of 8 CTAs"),
+                       "%s", jg_error_text());
+    facts.sm_count = 4;
+    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "does not fit on 4 multiprocessors"), "%s",
+                       jg_error_text());
+}
+
+Test(choose_split, no_more_clusters_are_chosen_than_the_device_holds_at_once)
+{
+    const struct jg_choice choice = choose("32x5120x5120 bf16 config=tile=128x32");
+
+    cr_expect_eq(choice.derived.tiles,
+                 40); /* an H200 does not hold as many clusters of 3 */
+    cr_expect_eq(choice.config.launch.split_k, 2);
+}
+
+Test(choose_split,
+     few_tiles_of_a_long_k_are_split_in_clusters_of_sm_100a_without_a_workspace)
+{
+    static const struct {
+        const char *problem;
+        bool is_split;
+    } rows[] = {
+        {"16x1024x8192 bf16", true},
+        {"1024x256x16384 bf16", true},
+        {"16x1024x8192 bf16 config=split_k=1", false},
+        {"16x1024x8192 bf16 config=split_order=serial", false},
+        {"16x8192x8192 bf16", false},
+        {"4096x4096x4096 bf16", false},
+        {"256x256x256 bf16", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice =
+            plan_choose(jg_arch_find("sm_100a"), rows[i].problem);
+        const struct jg_config *config = &choice.config;
+
+        cr_expect_eq(config->launch.split_k > 1, rows[i].is_split, "%s", rows[i].problem);
+        cr_expect_eq(config->launch.split_order == JG_SPLIT_CLUSTER, rows[i].is_split);
+        cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", rows[i].problem);
+        cr_expect(!rows[i].is_split || (config->launch.scheduler == JG_SCHEDULER_SINGLE &&
+                                        config->layout.cta_group == 1));
+    }
+}
