@@ -213,6 +213,10 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
     const int64_t a_batch = s->a_batches > 1 ? part->group : 0;
     const int64_t b_batch = s->b_batches > 1 ? part->group : 0;
     const int64_t d_batch = s->d_batches > 1 ? part->group : 0;
+    const bool a_indexed = s->a_rows == JIT_GEMM_ROWS_INDEXED;
+    const bool d_indexed = s->d_rows == JIT_GEMM_ROWS_INDEXED;
+    const int64_t a_row = a_indexed ? 0 : row, a_stride = a_indexed ? 0 : s->a_batch_stride;
+    const int64_t d_row = d_indexed ? 0 : row, d_stride = d_indexed ? 0 : s->d_batch_stride;
     jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS];
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         operands[i] = take_operand(sets, set, &sets->operands[i], d_batch, row);
@@ -220,13 +224,12 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
     jit_gemm_args args = {
         .struct_size = sizeof(args),
         .a = take_matrix(gemm_sets_address(sets, set, sets->a_offset), s->a_type, s->lda,
-                         a_batch * s->a_batch_stride +
-                             place_input(s->a_layout, s->lda, row, k)),
+                         a_batch * a_stride + place_input(s->a_layout, s->lda, a_row, k)),
         .b = take_matrix(gemm_sets_address(sets, set, sets->b_offset), s->b_type, s->ldb,
                          b_batch * s->b_batch_stride +
                              place_input(s->b_layout, s->ldb, 0, k)),
         .d = take_matrix(gemm_sets_address(sets, set, sets->d_offset), s->d_type, s->ldd,
-                         d_batch * s->d_batch_stride + row * s->ldd),
+                         d_batch * d_stride + d_row * s->ldd),
         .a_scale = take_scales(sets, set, &s->a_scale, &sets->a_scale, d_batch, row),
         .b_scale = take_scales(sets, set, &s->b_scale, &sets->b_scale, part->group, 0),
         .operands = sets->operand_count > 0 ? operands : NULL,
@@ -240,6 +243,7 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
         args.c = take_matrix(gemm_sets_address(sets, set, sets->c_offset), s->c_type,
                              s->ldc, d_batch * s->c_batch_stride + row * s->ldc);
     }
+    gemm_sets_give_rows(sets, set, d_batch * s->m + row, &args);
     if (jit_gemm_run(dense->gemms[class_of(count)], &args, stream) != JIT_GEMM_OK) {
         return bench_fail(error, "a dense product of group %lld: %s",
                           (long long)part->group, jit_gemm_last_error());

@@ -259,6 +259,9 @@ static const char *find_obstacle(const struct gemm_shape *shape, bool is_fused)
     if (shape->group_by != JIT_GEMM_GROUP_NONE) {
         return "cuBLASLt's products here have no groups; a rival is --against dense";
     }
+    if (shape->a_rows == JIT_GEMM_ROWS_INDEXED || shape->d_rows == JIT_GEMM_ROWS_INDEXED) {
+        return "cuBLASLt's products have no rows by an index";
+    }
     return is_fused && shape->is_column_major ? "the second kernel has no column-major D"
                                               : NULL;
 }

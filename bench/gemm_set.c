@@ -182,6 +182,8 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
         sets->numbers_offset = reserve(&used, sets->groups->number_count * sizeof(int32_t));
         sets->addresses_offset = reserve(&used, gemm_groups_address_bytes(s));
     }
+    sets->a_rows.offset = reserve(&used, gemm_row_index_bytes(s, s->a_rows));
+    sets->d_rows.offset = reserve(&used, gemm_row_index_bytes(s, s->d_rows));
     sets->operand_count = epilogue != NULL ? epilogue->operand_count : 0;
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         place_operand(s, &epilogue->operands[i], &used, &sets->operands[i]);
@@ -245,6 +247,17 @@ static jit_gemm_arg scale_argument(const struct gemm_sets *sets, size_t set,
                               stride_of(sets->shape.batch, place->batch_stride)};
 }
 
+void gemm_sets_give_rows(const struct gemm_sets *sets, size_t set, int64_t row,
+                         jit_gemm_args *args)
+{
+    args->a_rows = gemm_row_index_argument(
+        &sets->a_rows, gemm_sets_address(sets, set, sets->a_rows.offset), row);
+    args->a_row_count = sets->a_rows.count;
+    args->d_rows = gemm_row_index_argument(
+        &sets->d_rows, gemm_sets_address(sets, set, sets->d_rows.offset), row);
+    args->d_row_count = sets->d_rows.count;
+}
+
 static struct gemm_groups_place place_groups(const struct gemm_sets *sets, size_t set)
 {
     return (struct gemm_groups_place){
@@ -259,6 +272,8 @@ static struct gemm_groups_place place_groups(const struct gemm_sets *sets, size_
 static void fill_arguments(struct gemm_sets *sets, size_t set)
 {
     const struct gemm_shape *s = &sets->shape;
+    const int64_t a_stride = s->a_rows == JIT_GEMM_ROWS_INDEXED ? 0 : s->a_batch_stride;
+    const int64_t d_stride = s->d_rows == JIT_GEMM_ROWS_INDEXED ? 0 : s->d_batch_stride;
     jit_gemm_arg *operands = sets->operand_args + set * sets->operand_count;
     for (uint32_t i = 0; i < sets->operand_count; i++) {
         operands[i] = operand_argument(sets, set, &sets->operands[i]);
@@ -266,11 +281,11 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
     sets->args[set] =
         (jit_gemm_args){.struct_size = sizeof(jit_gemm_args),
                         .a = matrix_argument(sets, set, sets->a_offset, s->lda,
-                                             stride_of(s->a_batches, s->a_batch_stride)),
+                                             stride_of(s->a_batches, a_stride)),
                         .b = matrix_argument(sets, set, sets->b_offset, s->ldb,
                                              stride_of(s->b_batches, s->b_batch_stride)),
                         .d = matrix_argument(sets, set, sets->d_offset, s->ldd,
-                                             stride_of(s->d_batches, s->d_batch_stride)),
+                                             stride_of(s->d_batches, d_stride)),
                         .a_scale = scale_argument(sets, set, &sets->a_scale),
                         .b_scale = scale_argument(sets, set, &sets->b_scale),
                         .d_scale = scale_argument(sets, set, &sets->d_scale),
@@ -288,6 +303,7 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
         const struct gemm_groups_place place = place_groups(sets, set);
         gemm_groups_give(s, &place, &sets->args[set]);
     }
+    gemm_sets_give_rows(sets, set, 0, &sets->args[set]);
 }
 
 /* Repeats the block over device memory, beginning at a random element of it. */
@@ -363,6 +379,18 @@ static int fill_scales(const struct gemm_sets *sets, size_t set,
                                  : bench_fail(error, "upload: %s", jit_gemm_last_error());
 }
 
+static int fill_index(const struct gemm_sets *sets, size_t set,
+                      const struct gemm_row_index *index, char error[BENCH_ERROR_SIZE])
+{
+    const size_t bytes = (size_t)index->count * sizeof(*index->entries);
+    if (bytes > 0 &&
+        jit_gemm_device_upload(sets->context, gemm_sets_address(sets, set, index->offset),
+                               index->entries, bytes) != JIT_GEMM_OK) {
+        return bench_fail(error, "upload: %s", jit_gemm_last_error());
+    }
+    return 0;
+}
+
 static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
                        char error[BENCH_ERROR_SIZE])
 {
@@ -393,6 +421,12 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
             const struct gemm_groups_place place = place_groups(sets, set);
             status = gemm_groups_upload(sets->context, &sets->shape, sets->groups, &place,
                                         error);
+        }
+        if (status == 0) {
+            status = fill_index(sets, set, &sets->a_rows, error);
+        }
+        if (status == 0) {
+            status = fill_index(sets, set, &sets->d_rows, error);
         }
     }
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
@@ -437,14 +471,28 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
         return bench_fail(error, "a dynamic size that is not given cannot be measured: "
                                  "write such as m=64 in the problem");
     }
-    if (problem->d_rows != JIT_GEMM_ROWS_IN_ORDER ||
-        problem->a_rows != JIT_GEMM_ROWS_IN_ORDER) {
-        return bench_fail(error,
-                          "rows by an index are not measured: what a launch "
-                          "takes depends on the index; `jit-gemm run` times one that "
-                          "is drawn");
-    }
     return gemm_groups_check(problem, NULL, error);
+}
+
+/* Which rows are a group's, and the indices of rows. */
+static int list_rows(struct gemm_sets *sets, uint64_t seed)
+{
+    const struct gemm_shape *s = &sets->shape;
+    if (sets->groups != NULL && s->group_by != JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        sets->has_row = gemm_groups_list_rows(s, sets->groups);
+        if (sets->has_row == NULL) {
+            return -1;
+        }
+    }
+    if (gemm_row_index_draw(s, s->a_rows, seed, &sets->a_rows) != 0 ||
+        gemm_row_index_draw(s, s->d_rows, seed + 1, &sets->d_rows) != 0) {
+        return -1;
+    }
+    if (sets->has_row != NULL && sets->d_rows.count > 0) {
+        sets->has_d_row = gemm_row_index_move(&sets->d_rows, sets->has_row);
+        return sets->has_d_row != NULL ? 0 : -1;
+    }
+    return 0;
 }
 
 int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
@@ -471,12 +519,9 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
     sets->groups = request->groups;
     gemm_shape_read(request->problem, &info, &sets->shape);
     lay_out_set(sets, request->epilogue);
-    if (sets->groups != NULL && sets->shape.group_by != JIT_GEMM_GROUP_BY_K_OFFSETS) {
-        sets->has_row = gemm_groups_list_rows(&sets->shape, sets->groups);
-        if (sets->has_row == NULL) {
-            gemm_sets_destroy(&sets);
-            return bench_fail(error, "out of memory");
-        }
+    if (list_rows(sets, request->seed) != 0) {
+        gemm_sets_destroy(&sets);
+        return bench_fail(error, "out of memory");
     }
     if (allocate_sets(sets, request->rotate_bytes, request->memory_bytes, error) != 0 ||
         fill_inputs(sets, request->seed, error) != 0) {
@@ -657,12 +702,12 @@ static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
                   float *ret_values, char error[BENCH_ERROR_SIZE])
 {
     const jit_gemm_args *args = &sets->args[set];
-    struct raw_result raw = {.d = download(sets,
-                                           gemm_sets_address(sets, set, sets->d_offset),
-                                           sets->d_bytes, who, error),
-                             .has_row = sets->has_row,
-                             .scale_batch_stride = sets->d_scale.batch_stride,
-                             .shows_poison = !gemm_sets_hide_poison(sets)};
+    struct raw_result raw = {
+        .d = download(sets, gemm_sets_address(sets, set, sets->d_offset), sets->d_bytes,
+                      who, error),
+        .has_row = sets->d_rows.count > 0 ? sets->has_d_row : sets->has_row,
+        .scale_batch_stride = sets->d_scale.batch_stride,
+        .shows_poison = !gemm_sets_hide_poison(sets)};
     int status = raw.d != NULL ? 0 : -1;
     if (status == 0 && sets->d_scale.bytes > 0) {
         raw.scales = download(sets, args->d_scale.pointer, sets->d_scale.bytes, who, error);
@@ -734,6 +779,9 @@ void gemm_sets_destroy(struct gemm_sets **sets)
         jit_gemm_device_free((*sets)->context, (*sets)->workspace);
     }
     free((*sets)->has_row);
+    free((*sets)->has_d_row);
+    gemm_row_index_free(&(*sets)->a_rows);
+    gemm_row_index_free(&(*sets)->d_rows);
     free((*sets)->args);
     free((*sets)->operand_args);
     free(*sets);

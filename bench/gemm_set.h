@@ -8,6 +8,7 @@
 
 #include "bench_util.h"
 #include "gemm_bench.h"
+#include "gemm_rows.h"
 #include "gemm_scale.h"
 #include "gemm_shape.h"
 #include "jit_gemm/device.h"
@@ -44,7 +45,9 @@ struct gemm_sets {
     const struct gemm_bench_groups *groups; /* borrowed; NULL: none */
     size_t numbers_offset;                  /* of groups */
     size_t addresses_offset; /* of each group's A, then B, C, D, where a launch gets them */
-    bool *has_row; /* of each row of D: is it a group's? NULL: all are somebody's */
+    bool *has_row;   /* of each row of the product: is it a group's? NULL: all are */
+    bool *has_d_row; /* where an index names D's rows: the same of each of these */
+    struct gemm_row_index a_rows, d_rows;
     struct gemm_scale_place a_scale, b_scale, d_scale;
     uint32_t operand_count;
     struct gemm_operand_place operands[JIT_GEMM_MAX_OPERANDS];
@@ -72,6 +75,10 @@ int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE
  */
 int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *request,
                      struct gemm_sets **ret_sets, char error[BENCH_ERROR_SIZE]);
+
+/* What a launch gets of the indices for the product's rows from `row` on. */
+void gemm_sets_give_rows(const struct gemm_sets *sets, size_t set, int64_t row,
+                         jit_gemm_args *args);
 
 /* Device address of what lies at `offset` inside a set. */
 uint64_t gemm_sets_address(const struct gemm_sets *sets, size_t set, size_t offset);

@@ -60,6 +60,8 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
         .output_alignment = lesser_alignment(problem->c.alignment, problem->d.alignment),
         .is_gated = kernel->is_gated != 0,
         .is_column_major = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR,
+        .a_rows = problem->a_rows,
+        .d_rows = problem->d_rows,
         .is_reference = strstr(kernel->config, "kernel=reference") != NULL,
     };
     s.d_columns = s.is_gated ? s.n / 2 : s.n;

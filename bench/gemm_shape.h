@@ -20,11 +20,12 @@ struct gemm_shape {
     int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride; /* elements */
     uint32_t output_alignment; /* bytes: of C, D and matrix operands */
     jit_gemm_scale a_scale, b_scale, d_scale;
-    bool sums_fast;       /* of 8-bit floats: accumulate=fast */
-    bool is_gated;        /* two columns of B make one of D */
-    bool is_reference;    /* the kernel does not reduce */
-    int64_t d_columns;    /* of D: n, or half of it */
-    bool is_column_major; /* D, and C and matrix operands with it */
+    bool sums_fast;               /* of 8-bit floats: accumulate=fast */
+    bool is_gated;                /* two columns of B make one of D */
+    bool is_reference;            /* the kernel does not reduce */
+    int64_t d_columns;            /* of D: n, or half of it */
+    bool is_column_major;         /* D, and C and matrix operands with it */
+    jit_gemm_rows a_rows, d_rows; /* indexed: one matrix has the rows of all batches */
 };
 
 /* Fills in the defaults of a problem, and what a kernel of it says, and chooses leading

@@ -30,7 +30,8 @@
  * COMPUTING_GROUPS, for instance "offsets 48", is the form of the groups of those launches
  * that get numbers, and N of all launches: one whose M it is has B for its A. With
  * k_offsets all A and B are MN-major. One more that goes wrong: group (the last one that
- * has something has the B, or the K, of the one before).
+ * has something has the B, or the K, of the one before). In these launches index goes wrong
+ * too: each row has the index of the launch's first one plus its number.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -174,6 +175,21 @@ static struct range range_of(const struct jg_kernel_params *params, const struct
     return range;
 }
 
+/* The row of a matrix that is the product's, of whose batch it is; -1: none. */
+static int64_t find_row(const struct jg_matrix_param *index, uint32_t count,
+                        const struct plan *plan, int64_t batch, int64_t row)
+{
+    const int32_t *rows = (const int32_t *)(uintptr_t)index->pointer;
+
+    if (rows == NULL) {
+        return row;
+    }
+    const bool is_wrong = plan->groups[0] != '\0' && strcmp(plan->fault, "index") == 0;
+    const int64_t named = is_wrong ? (rows[0] + batch * index->batch_stride + row) % count
+                                   : rows[batch * index->batch_stride + row];
+    return named >= 0 && named < (int64_t)count ? named : -1;
+}
+
 static double multiply(const struct jg_kernel_params *params, const struct plan *plan,
                        int64_t batch, int64_t row, int64_t column)
 {
@@ -182,12 +198,14 @@ static double multiply(const struct jg_kernel_params *params, const struct plan 
     const int64_t b_batch = is_wrong && !is_form(plan, "k_offsets") ? batch - 1 : batch;
     const int64_t k_batch = is_wrong ? batch - 1 : batch;
     const struct range range = range_of(params, plan, k_batch, 0);
+    const int64_t a_row = find_row(&params->a_rows, params->a_row_count, plan, batch, row);
     const void *a = matrix_of(&params->a, plan, plan->a_type, batch);
     const void *b = matrix_of(&params->b, plan, plan->a_type, b_batch);
     double sum = 0;
 
-    for (int64_t k = range.k; params->alpha.value != 0 && k < range.k_end; k++) {
-        sum += element_load(plan->a_type, a, (size_t)place_input(&params->a, row, k)) *
+    for (int64_t k = range.k; a_row >= 0 && params->alpha.value != 0 && k < range.k_end;
+         k++) {
+        sum += element_load(plan->a_type, a, (size_t)place_input(&params->a, a_row, k)) *
                element_load(plan->a_type, b, (size_t)place_input(&params->b, column, k)) *
                load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
                load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
@@ -233,8 +251,11 @@ static void compute_rows(const struct jg_kernel_params *params, const struct pla
     const int64_t columns = count_columns(params, plan);
 
     for (int64_t row = range->row; row < range->row_end; row++) {
-        for (int64_t column = 0; column < columns; column++) {
-            const int64_t d_at = place_element(&params->d, plan, row, column);
+        const int64_t d_row =
+            find_row(&params->d_rows, params->d_row_count, plan, batch, row);
+
+        for (int64_t column = 0; d_row >= 0 && column < columns; column++) {
+            const int64_t d_at = place_element(&params->d, plan, d_row, column);
             double sum = compute_element(params, plan, batch, row, column);
 
             if (c != NULL) {

@@ -222,6 +222,23 @@ def test_groups_along_k_are_timed_beside_a_product_for_each():
         expect("absent: a group has no elements of K" in done.stdout, "zeros", done)
 
 
+def test_rows_by_an_index_are_timed():
+    need_compiler()
+    sizes = ["n=48", "k=64", "bf16", "groups=3", "--group-sizes", "0,40,13"]
+    with Folder() as folder:
+        for form, m in (("offsets", 60), ("counts", 40)):
+            for index in (["a_rows=indexed"], ["d_rows=indexed"], ["a_rows=indexed", "d_rows=indexed"]):
+                done = grouped(folder, form, f"m={m}", *sizes, *index, "--json")
+                expect_exit(done, 0)
+                ours, dense = json.loads(done.stdout)["entries"]
+                expect(ours["median_us"] > 0 and not dense["absent"] and dense["difference"] < 1e-2, f"{form} {index}", done)
+                done = grouped(folder, form, f"m={m}", *sizes, *index, fault="index")
+                expect(done.returncode == 1 and re.search("disagree|wrong result", done.stderr), f"{form} {index}: another one", done)
+        done = bench(folder, PLAIN, "16x48x64", "bf16", "a_rows=indexed", "d_rows=indexed")
+        expect_exit(done, 0)
+        expect(len(re.findall("absent: .* no rows by an index", done.stdout)) == 2, "cuBLASLt", done)
+
+
 def test_a_group_with_another_ones_b_is_found():
     need_compiler()
     words = ["n=48", "k=64", "a=bf16", "groups=2", "--group-sizes", "16,16"]

@@ -176,8 +176,6 @@ def test_sizes_of_groups_that_have_no_room_are_refused():
 
 def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
-            (["64x64x64", "f16", "d_rows=indexed"], "rows by an index are not measured"),
-            (["64x64x64", "f16", "a_rows=indexed"], "rows by an index are not measured"),
             (["64x128x128", "e4m3", "d_scale=1x128", "groups=8"], "groups beside computed scales of D are not measured"),
             (["m=128", "n=64", "k=128", "e4m3", "d=bf16", "layout=tn", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column",
               "b_scale_layout=column", "groups=8", "group_by=k_offsets", "--arch", "sm_100a"], "with k_offsets of a tensor or a vector"),
