@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What is folded, and where to. */
 struct job {
@@ -33,20 +34,16 @@ static int64_t first_result(const struct job *job, int64_t group, int64_t row)
     return batch * job->out->rows * job->out->columns + own;
 }
 
-/* Rows of a group that lie one after the other, or none of it. */
-static void fold_rows(struct job *job, int64_t group, struct run_rows rows)
+/* `rows` rows of a group that lie one after the other, or none of it; results from `first`
+ * on. */
+static void fold_rows(struct job *job, const char *data, int64_t rows, int64_t first)
 {
-    const int64_t batch = run_groups_are_stacked(job->groups) ? 0 : group;
-    const struct element_view own = {job->elements->dtype,  1,
-                                     rows.end - rows.begin, job->elements->columns,
-                                     job->elements->ld,     0};
+    const struct element_view own = {job->elements->dtype, 1, rows, job->elements->columns,
+                                     job->elements->ld,    0};
     const struct element_view view = reduce_view(&own, job->reduction);
-    const size_t start =
-        (size_t)(batch * job->elements->batch_stride + rows.begin * job->elements->ld);
-    const int64_t first = first_result(job, group, rows.begin);
     const double magnitude =
-        reduce_elements(&own, (const char *)job->data + element_bytes(own.dtype, start),
-                        job->reduction, &job->results[first]);
+        reduce_elements(&own, data, job->reduction, &job->results[first]);
+
     for (int64_t i = 0; i < view.batch_stride; i++) {
         job->is_result[first + i] = true;
     }
@@ -54,17 +51,48 @@ static void fold_rows(struct job *job, int64_t group, struct run_rows rows)
     job->count += (double)view.batch_stride;
 }
 
+static const char *find_rows(const struct job *job, int64_t group, int64_t row)
+{
+    const int64_t batch = run_groups_are_stacked(job->groups) ? 0 : group;
+
+    return (const char *)job->data +
+           element_bytes(
+               job->elements->dtype,
+               (size_t)(batch * job->elements->batch_stride + row * job->elements->ld));
+}
+
+/* One result, or one of each column, of rows that may lie apart. */
+static void fold_all_rows(struct job *job, int64_t group)
+{
+    const int64_t all = job->elements->rows;
+    const size_t row_bytes = element_bytes(job->elements->dtype, (size_t)job->elements->ld);
+    char *gathered = cli_alloc((size_t)all * row_bytes + 1);
+    struct run_rows rows = run_groups_next(job->groups, group, 0, all);
+    int64_t count = 0;
+
+    for (; rows.begin < rows.end;
+         rows = run_groups_next(job->groups, group, rows.end, all)) {
+        memcpy(gathered + (size_t)count * row_bytes, find_rows(job, group, rows.begin),
+               (size_t)(rows.end - rows.begin) * row_bytes);
+        count += rows.end - rows.begin;
+    }
+    fold_rows(job, gathered, count, first_result(job, group, 0));
+    free(gathered);
+}
+
 static void fold_group(struct job *job, int64_t group)
 {
     const int64_t all = job->elements->rows;
     struct run_rows rows = run_groups_next(job->groups, group, 0, all);
 
-    if (rows.begin >= rows.end && !is_of_rows(job->reduction)) {
-        fold_rows(job, group, (struct run_rows){0, 0});
+    if (!is_of_rows(job->reduction)) {
+        fold_all_rows(job, group);
+        return;
     }
     for (; rows.begin < rows.end;
          rows = run_groups_next(job->groups, group, rows.end, all)) {
-        fold_rows(job, group, rows);
+        fold_rows(job, find_rows(job, group, rows.begin), rows.end - rows.begin,
+                  first_result(job, group, rows.begin));
     }
 }
 

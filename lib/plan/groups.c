@@ -217,27 +217,6 @@ static jit_gemm_status check_row_blocks(const jit_gemm_problem *problem)
                    (long long)most, (long long)problem->m.size);
 }
 
-/* Of rows that name their groups, a group's tiles lie apart, and no list has them together.
- */
-static jit_gemm_status check_reductions(const jit_gemm_problem *problem,
-                                        const struct jg_epilogue *epilogue)
-{
-    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
-        const struct jg_operand *operand = &epilogue->operands[i];
-        if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS && jg_operand_reduces(operand) &&
-            (operand->kind == JIT_GEMM_OPERAND_SCALAR ||
-             operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR)) {
-            return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.epilogue",
-                           "give group_by=offsets or counts, or a value of each row, or "
-                           "leave the reduction to a kernel of its own",
-                           "there is no kernel that reduces %s '%s' of groups whose blocks "
-                           "of rows lie apart",
-                           jg_operand_kind_name(operand->kind), operand->name);
-        }
-    }
-    return JIT_GEMM_OK;
-}
-
 jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
                                        const struct jg_epilogue *epilogue)
 {
@@ -255,7 +234,7 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
         JG_TRY(check_pointers(problem));
         JG_TRY(check_row_blocks(problem));
     }
-    return check_reductions(problem, epilogue);
+    return JIT_GEMM_OK;
 }
 
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
@@ -282,6 +261,19 @@ int64_t jg_groups_row_blocks(const struct jg_problem *problem)
                                                    : blocks;
 }
 
+bool jg_groups_sort_blocks(const struct jg_problem *problem)
+{
+    const struct jg_epilogue *epilogue = problem->epilogue;
+    bool sorts = false;
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        sorts |=
+            jg_operand_reduces(operand) && (operand->kind == JIT_GEMM_OPERAND_SCALAR ||
+                                            operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR);
+    }
+    return sorts && problem->group_by == JIT_GEMM_GROUP_BY_ROWS;
+}
+
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
 {
     if (!jg_has_row_groups(problem->group_by)) {
@@ -289,7 +281,8 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
     }
     int64_t words = problem->batch.size;
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
-        words = jg_groups_row_blocks(problem);
+        words = jg_groups_row_blocks(problem) +
+                (jg_groups_sort_blocks(problem) ? problem->batch.size + 1 : 0);
     } else if (problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
         words += jg_is_stacked(problem->group_by) ? 1 : problem->batch.size;
     }
@@ -417,6 +410,12 @@ struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
     if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         const int64_t along = frame.rows / frame.step + jg_min(batch + rests, frame.rows);
         return (struct jg_cluster_tiles){along * frame.across, 1};
+    }
+    if (product->group_by == JIT_GEMM_GROUP_BY_ROWS && frame.step < JG_GROUP_BLOCK_ROWS) {
+        /* Where they are sorted, the last block counts as a whole one. */
+        const int64_t blocks = jg_ceil_div(frame.rows, JG_GROUP_BLOCK_ROWS);
+        return (struct jg_cluster_tiles){
+            blocks * (JG_GROUP_BLOCK_ROWS / frame.step) * frame.across, 1};
     }
     const int64_t along = jg_ceil_div(frame.rows, frame.step) +
                           (jg_is_stacked(product->group_by) ? 0 : rests);

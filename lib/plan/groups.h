@@ -47,6 +47,10 @@ static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 /* Blocks of rows that a kernel has room for; 0 if rows do not name their groups. */
 int64_t jg_groups_row_blocks(const struct jg_problem *problem);
 
+/* Does a kernel list blocks of rows group by group, because the epilogue reduces over them?
+ */
+bool jg_groups_sort_blocks(const struct jg_problem *problem);
+
 /* False with a reason if a kernel of this config has no groups. */
 bool jg_groups_check(struct jg_trial *trial);
 /* When the boxes are decided: the maps of tails that groups along K take. False with a

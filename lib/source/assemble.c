@@ -397,6 +397,7 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
         print_number("kRowsOfBlock", JG_GROUP_BLOCK_ROWS, out);
+        print_flag("kSortsBlocks", jg_groups_sort_blocks(problem), out);
     }
 }
 

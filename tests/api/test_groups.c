@@ -102,9 +102,6 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
          "problem.d.layout: there is no kernel for groups of rows"},
         {"groups=8 group_by=rows dynamic=batch",
          "problem.batch.mode: the number of groups is compiled in"},
-        {"groups=8 group_by=rows epilogue=bias_gradient",
-         "problem.epilogue: there is no kernel that reduces row_vector 'gradient' of "
-         "groups whose blocks of rows lie apart"},
         {"groups=8 group_by=rows config=split_k=2",
          "problem.config: split_k=2: the kernel counts"},
         {"groups=8 group_by=rows config=mma=256x256",

@@ -97,6 +97,19 @@ REDUCED_KERNELS = {
                             "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc"],
 }
 
+# Blocks of a group lie apart, and the last one of all, which is short, is not the last group's.
+SORTED = ["groups=5", "group_by=rows", "--group-sizes", "0,130,1,300,70", *REDUCED]
+SORTED_KERNELS = {
+    "reduced, blocks of rows": ["m=932", "n=264", "k=64", "a=bf16", *SORTED, "--arch", "sm_90a", "--config",
+                                "tile=64x128 cluster=1x2"],
+    "reduced, blocks, transposed": ["m=1000", "n=264", "k=64", "a=bf16", "group_rest=zero", *SORTED, "--arch",
+                                    "sm_100a", "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
+    # More groups than a warp adds up at once, and more blocks than it asks for at once.
+    "reduced, many blocks": [f"m={300 * 128}", "n=8", "k=64", "a=bf16", "groups=40", "group_by=rows", *REDUCED,
+                             "--group-sizes", ",".join(["600", "0", "130", "1"] * 10), "--arch", "sm_90a",
+                             "--config", "tile=128x128 cluster=1x1"],
+}
+
 # What it is, the device code, and what stands in its place. An entry beyond the list's end is no
 # fault that numbers show: it has no rows.
 FAULTS = [
@@ -174,14 +187,15 @@ BLOCK_FAULTS = [
      "(indices_[min_u32(block * kRows + 1, rows_ - 1)]);"),
     ("an index per block", "(indices_[block * kRows]);", "(indices_[block]);"),
     ("blocks of half as many rows", "RowRange{block * kRows,", "RowRange{block * (kRows / 2),"),
-    ("no block is left out", "blocks : groups[i] < kGroups;", "blocks : first + 32 * i < blocks;"),
-    ("an index beyond the groups", "blocks : groups[i] < kGroups;",
-     "blocks : groups[i] <= kGroups && first + 32 * i < blocks;"),
+    ("an index beyond the groups", "kNone : kGroups - 1;", "kNone : kGroups;"),
+    ("blocks beyond the rows", "block < blocks ? min_u32(rows_.group(block), kNone) : kNothing",
+     "rows_.group(block)"),
     ("an index below 0 is the first group", "(indices_[block * kRows]);",
      "(indices_[block * kRows] < 0 ? 0 : indices_[block * kRows]);"),
-    ("a block lists the lane's own place twice", "lanes & ((1u << lane) - 1)", "lanes & ((2u << lane) - 1)"),
+    ("a block lists the lane's own place twice", "storage_.listed[count + __popc(lanes & lower)]",
+     "storage_.listed[count + __popc(lanes & (2 * lower + 1))]"),
     ("each 32 blocks begin at 0", "count += __popc(lanes);", "count = __popc(lanes);"),
-    ("32 blocks are listed as the first", "(first + 32 * i) << kGroupBits", "first << kGroupBits"),
+    ("32 blocks are listed as the first", "use(first + 32 * i, groups[i]);", "use(first, groups[i]);"),
     ("256 blocks only", "first < blocks + lane; first += 32 * kAhead", "first < 32 * kAhead; first += 32 * kAhead"),
     ("a block per tile", "storage_.listed[step / kTilesOfBlock]", "storage_.listed[step]"),
     ("the first tile of each block", "rows.begin + step % kTilesOfBlock * kClusterRows", "rows.begin"),
@@ -189,7 +203,7 @@ BLOCK_FAULTS = [
      "(count - 1) * kTilesOfBlock"),
     ("blocks of one tile", "return (count - 1) * kTilesOfBlock +", "return (count - 1) +"),
     ("the weights of the first group, of blocks", "listed.group(), 0, entry,", "0, 0, entry,"),
-    ("the last row of a block is left out", "rows.end, 0, row_tile},", "rows.end - 1, 0, row_tile},"),
+    ("the last row of a block is left out", "                       rows.end},", "                       rows.end - 1},"),
     ("both CTAs along M, of blocks", "first_m + cluster_m_ * Config::kBlockM,", "first_m,"),
     ("both CTAs along N, of blocks", "first_n + cluster_n_ * Config::kBlockN,", "first_n,"),
     ("the rest of the columns, of blocks",
@@ -210,9 +224,8 @@ REST_FAULTS = [
     ("pieces behind the groups are groups", "piece >= kGroups;", "piece > kGroups;"),
     ("rows of none of the first matrix", "is_rest ? piece - kGroups : piece", "is_rest ? 0 : piece"),
     ("rows of none have a K", "is_rest ? 0 : part.blocks", "part.blocks"),
-    ("blocks of none are left out", "clears_rest<Config>() ? first + 32 * i < blocks :", "false ? false :"),
-    ("blocks of none keep their index", "clears_rest<Config>() ? min_u32(group, kGroups) : group",
-     "group"),
+    ("blocks of none are left out", "clears_rest<Config>() ? kNone : kGroups - 1;", "kGroups - 1;"),
+    ("blocks of none keep their index", "min_u32(rows_.group(block), kNone)", "rows_.group(block)"),
     ("half of a row's stores", "i < rows * kAcross;", "i < rows * kAcross / 2;"),
     ("stores of the next row", "tile.row + i / kAcross,", "tile.row + i / kAcross + 1,"),
     ("stores from the tile's first column", "tile.col + col, tile.batch", "col, tile.batch"),
@@ -287,8 +300,10 @@ REDUCED_FAULTS = [
      "at.n * Config::kClusterN"),
     ("numbers of a cluster's tiles overlap the next group's", "first_[piece] / across_ * kTilesAlong",
      "first_[piece] / across_"),
-    ("the last tile of a group is not counted", "before + ceil_div(rows_ - tile_.row, kTileRows)",
-     "before + (rows_ - tile_.row) / kTileRows"),
+    ("the last tile of a group is not counted",
+     "row_tiles = ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN\n"
+     "                                                                         : Config::kBlockM);",
+     "row_tiles = rows.count() / (Config::kTransposed ? Config::kBlockN : Config::kBlockM);"),
     ("one counter for the columns of all groups", "{tile_.batch * across + own,", "{own,"),
     ("one counter for all groups", "return {tile_.batch,\n", "return {0,\n"),
     ("columns of the next tile across", "static_cast<u64>(part) * block.part_step", "part"),
@@ -296,12 +311,36 @@ REDUCED_FAULTS = [
     ("columns are folded in one tile across", "* block.part_step;", ";"),
     ("parts of all of a group begin with the first group's", "static_cast<u64>(tiles.first) * across",
      "static_cast<u64>(0) * across"),
-    ("nothing of groups without rows", "if (rows.of(group).count() == 0) {", "if (false) {"),
-    ("groups with rows are cleared", "if (rows.of(group).count() == 0) {", "if (true) {"),
+    ("nothing of groups without rows", "if (!order.has_rows(group)) {", "if (false) {"),
+    ("groups with rows are cleared", "if (!order.has_rows(group)) {", "if (true) {"),
     ("groups without rows of the first CTAs only", "group < Config::kGroups && blockIdx.x < ctas",
      "group < ctas"),
     ("groups without rows by CTAs that may not run", "kAllRun = Config::kScheduler != SchedulerKind::kClc",
      "kAllRun = true"),
+]
+
+# Tried in kernels that reduce over groups whose blocks lie apart.
+SORTED_FAULTS = [
+    ("blocks are not sorted", "static constexpr bool kSorts = Config::kSortsBlocks;",
+     "static constexpr bool kSorts = false;"),
+    ("blocks of a warp's load take one place", "return number + __popc(alike & lower);", "return number;"),
+    ("a group's number is raised by one", "storage_.ends[group] = number + __popc(alike);",
+     "storage_.ends[group] = number + 1;"),
+    ("the highest lane raises the number", "(alike & lower) == 0", "(alike & ~lower) == 1"),
+    ("numbers are not cleared", "        ends[group] = 0;\n        }", "        }"),
+    ("a group begins where it ends, sorted", "before + sum - own;\n            }\n            before +=",
+     "before + sum;\n            }\n            before +="),
+    ("32 groups begin at 0", "            before += __shfl_sync(~0u, sum, 31);\n        }\n        __syncwarp();\n"
+     "        for_each", "        }\n        __syncwarp();\n        for_each"),
+    ("blocks of none are a group's", "return ends[clears_rest<Config>() ? kNone : kNone - 1];", "return ends[kNone];"),
+    ("every group's tiles begin at 0", "item.first_row_tile = first * kOfBlock;", "item.first_row_tile = 0;"),
+    ("a block of tiles too few", "(end - first - 1) * kOfBlock + ceil_div(last", "(end - first - 1) * kOfBlock * 0 + ceil_div(last"),
+    ("the short block counts as a whole one", "kOfBlock + ceil_div(last.count(), kTileRows)", "kOfBlock + kOfBlock"),
+    ("tiles are numbered by their rows", "item.row_tile = step * (kClusterRows / kTileRows) + own;",
+     "item.row_tile = row / kTileRows + own;"),
+    ("each group has the first one's begin", "return group > 0 ? storage_.ends[group - 1] : 0;", "return 0;"),
+    ("no group of blocks is empty", "return first_of(group) < storage_.ends[group];", "return true;"),
+    ("every group of blocks is empty", "return first_of(group) < storage_.ends[group];", "return false;"),
 ]
 
 # What the kernel before writes is read before it has ended.
@@ -313,7 +352,7 @@ def main():
     tool, emulator, nvrtc, launches, pointers = (pathlib.Path(word).resolve() for word in sys.argv[1:6])
     families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
                 (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS),
-                (REDUCED_KERNELS, REDUCED_FAULTS))
+                (REDUCED_KERNELS, REDUCED_FAULTS), (SORTED_KERNELS, SORTED_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupRows"))
@@ -326,7 +365,8 @@ def main():
                   workers.submit(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
                                  ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
         sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
-                               *REDUCED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
+                               *REDUCED_FAULTS, *SORTED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
 
 
-main()
+if __name__ == "__main__":
+    main()

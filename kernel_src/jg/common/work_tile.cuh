@@ -13,8 +13,8 @@ struct WorkTile {
     u32 group_end = 0;   // with groups, where this one's rows end: a row of A, C and D
     u32 scale_shift = 0; // what added to such a row gives that of its scales in 128x4
     // With groups of rows, of the tiles along them, those of all groups one after the
-    // other: the number of this one, and of its group's first one.
-    u32 row_tile = 0, first_row_tile = 0;
+    // other: the number of this one, of its group's first one, and how many it has.
+    u32 row_tile = 0, first_row_tile = 0, row_tiles = 0;
 };
 
 // The batch coordinate of a tile in a tensor map; `step` is the map's, 0 where it is

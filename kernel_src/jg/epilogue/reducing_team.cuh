@@ -14,8 +14,8 @@
 //
 // A block has a counter, a word, from number param.batch_step on. The rows of a group are a
 // part of D's, or of its own matrices; their tiles are numbered by the list of work
-// (schedule/grouped_tile_order.cuh). A group without rows has no tile: what its columns and
-// all of it come to is written by clear_group.
+// (schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). A group without rows has no
+// tile: what its columns and all of it come to is written by clear_group.
 //
 // A team that has stored its partial results counts; the one that finds itself last of its
 // block folds all of them in the order of parts, writes the results, and clears the counter
@@ -291,13 +291,12 @@ class ReducingTeam {
     }
 
   private:
-    // A group's rows need not begin at a tile of D's.
+    // A group's rows need not begin at a tile of D's, nor lie together: the list of work
+    // counts them.
     JG_DEVICE RowTiles row_tiles() const
     {
         if constexpr (Config::kGroups > 0) {
-            const u32 before = tile_.row_tile - tile_.first_row_tile;
-            return {tile_.row_tile, tile_.first_row_tile,
-                    before + ceil_div(rows_ - tile_.row, kTileRows)};
+            return {tile_.row_tile, tile_.first_row_tile, tile_.row_tiles};
         } else {
             const u32 count = ceil_div(rows_, kTileRows);
             const u32 first = tile_.batch * count;

@@ -37,6 +37,21 @@ constexpr JG_DEVICE bool clears_rest()
     }
 }
 
+// Are the tiles of a group neighbours in the list of work? Blocks of rows lie as the caller
+// has them, but where the plan asks for the list to be sorted: each group's one after the
+// other, in the order of their rows.
+template <class Config>
+constexpr JG_DEVICE bool lists_groups_together()
+{
+    if constexpr (Config::kGroups == 0) {
+        return false;
+    } else if constexpr (Config::kGroupBy == GroupBy::kRows) {
+        return Config::kSortsBlocks;
+    } else {
+        return true;
+    }
+}
+
 struct RowRange {
     u32 begin, end;
 
@@ -122,16 +137,15 @@ class GroupRows {
 // Calls `use` with each group without rows: each of the grid's CTAs with some of them, or
 // where launch control gives clusters up before they run, those of the first one, which
 // does.
-template <class Config, class ShapeT, class Use>
-JG_DEVICE void for_each_empty_group(const ShapeT &shape, Use use)
+template <class Config, class Order, class Use>
+JG_DEVICE void for_each_empty_group(const Order &order, Use use)
 {
     constexpr bool kAllRun = Config::kScheduler != SchedulerKind::kClc;
     const u32 ctas = kAllRun ? gridDim.x : Config::kClusterM * Config::kClusterN;
-    const GroupRows<Config> rows(shape);
 #pragma unroll 1
     for (u32 group = blockIdx.x; group < Config::kGroups && blockIdx.x < ctas;
          group += ctas) {
-        if (rows.of(group).count() == 0) {
+        if (!order.has_rows(group)) {
             use(group);
         }
     }

@@ -80,6 +80,11 @@ class GroupedTileOrder {
         return first_[kPieces];
     }
 
+    JG_DEVICE bool has_rows(u32 group) const
+    {
+        return rows_.of(group).count() > 0;
+    }
+
     // An entry of the list, as this CTA sees it.
     JG_DEVICE WorkItem item(u32 entry) const
     {
@@ -98,10 +103,12 @@ class GroupedTileOrder {
         const u32 own_row_tile = Config::kTransposed
                                      ? at.n * Config::kClusterN + cluster_n_
                                      : at.m * Config::kClusterM + cluster_m_;
+        const u32 row_tiles =
+            ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN : Config::kBlockM);
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
                          rows.end, GroupRows<Config>::scale_shift(group, rows),
-                         first_row_tile + own_row_tile, first_row_tile},
+                         first_row_tile + own_row_tile, first_row_tile, row_tiles},
                         part.first,
                         is_rest ? 0 : part.blocks,
                         true};

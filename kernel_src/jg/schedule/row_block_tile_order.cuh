@@ -6,6 +6,10 @@
 // blocks these are is known on the device only: a warp lists them before any role asks.
 // Where rows of no group are made 0, their blocks are listed too, as of group kGroups.
 //
+// Where results are reduced over a group (Config::kSortsBlocks), the list has each group's
+// blocks one after the other, in the order of their rows; those of none come last. Then
+// tiles along the rows are numbered as listed, and each block counts as a whole one.
+//
 // A cluster tile has rows of one block, so that CTAs which share a B share the right one.
 // Where D is the product's transpose, the rows are the product's columns.
 //
@@ -20,6 +24,15 @@
 
 namespace jg {
 
+// Of sorted blocks, where each group's end in the list, and those of none.
+template <u32 kCount>
+struct BlockEnds {
+    u32 ends[kCount];
+};
+template <>
+struct BlockEnds<0> {
+};
+
 template <class Config>
 class RowBlockTileOrder {
     using Rows = RowBlocks<Config>;
@@ -29,6 +42,10 @@ class RowBlockTileOrder {
     static constexpr u32 kClusterRows = Config::kTransposed ? kStepN : kStepM;
     static constexpr u32 kClusterColumns = Config::kTransposed ? kStepM : kStepN;
     static constexpr u32 kTilesOfBlock = Rows::kRows / kClusterRows;
+    static constexpr u32 kTileRows =
+        Config::kTransposed ? Config::kBlockN : Config::kBlockM; // of a CTA
+    static constexpr bool kSorts = Config::kSortsBlocks;
+    static constexpr u32 kNone = kGroups, kNothing = kGroups + 1; // of no group; no block
     // Numbers that a lane asks for at once: each takes as long as the way to L2.
     static constexpr u32 kAhead = 8;
     static constexpr u32 kGroupBits = 13; // of a word, which also has a block
@@ -53,7 +70,7 @@ class RowBlockTileOrder {
     };
 
   public:
-    struct alignas(16) Storage {
+    struct alignas(16) Storage : BlockEnds<kSorts ? kGroups + 1 : 0> {
         u32 along; // cluster tiles of all listed blocks, along the rows
         ListedBlock listed[Config::kRowBlocks];
     };
@@ -68,35 +85,25 @@ class RowBlockTileOrder {
     {
     }
 
-    // Lists: a block per lane at a time, in the order of the rows.
+    // Lists.
     JG_DEVICE void prepare() const
     {
-        const u32 lane = threadIdx.x % 32, blocks = rows_.count();
         u32 count = 0;
-#pragma unroll 1
-        for (u32 first = lane; first < blocks + lane; first += 32 * kAhead) {
-            u32 groups[kAhead];
-#pragma unroll
-            for (u32 i = 0; i < kAhead; ++i) {
-                const u32 block = first + 32 * i;
-                groups[i] = block < blocks ? group_of(block) : kGroups;
-            }
-#pragma unroll
-            for (u32 i = 0; i < kAhead; ++i) {
-                const bool is_listed =
-                    clears_rest<Config>() ? first + 32 * i < blocks : groups[i] < kGroups;
-                const u32 lanes = __ballot_sync(~0u, is_listed);
-                if (is_listed) {
-                    storage_.listed[count + __popc(lanes & ((1u << lane) - 1))] =
-                        ListedBlock{(first + 32 * i) << kGroupBits | groups[i]};
-                }
-                count += __popc(lanes);
-            }
+        if constexpr (kSorts) {
+            count = sort();
+        } else {
+            count = list();
         }
         __syncwarp();
-        if (lane == 0) {
+        if (threadIdx.x % 32 == 0) {
             storage_.along = clusters_along(count);
         }
+    }
+
+    // Where blocks are sorted.
+    JG_DEVICE bool has_rows(u32 group) const
+    {
+        return first_of(group) < storage_.ends[group];
     }
 
     JG_DEVICE u32 total() const
@@ -119,35 +126,137 @@ class RowBlockTileOrder {
         const u32 first_n = Config::kTransposed ? row : at.n * kStepN;
         const KPart part = range_.part(0, listed.group());
         const bool is_rest = clears_rest<Config>() && listed.group() == kGroups;
-        // Tiles along the rows are counted with blocks of none; a group's lie apart, so
-        // that nothing is reduced over them.
-        const u32 row_tile = (row + (Config::kTransposed ? cluster_n_ * Config::kBlockN
-                                                         : cluster_m_ * Config::kBlockM)) /
-                             (Config::kTransposed ? Config::kBlockN : Config::kBlockM);
-        return WorkItem{{first_m + cluster_m_ * Config::kBlockM,
-                         first_n + cluster_n_ * Config::kBlockN, listed.group(), 0, entry,
-                         rows.end, 0, row_tile},
-                        part.first,
-                        is_rest ? 0 : part.blocks,
-                        true};
+        WorkItem item{{first_m + cluster_m_ * Config::kBlockM,
+                       first_n + cluster_n_ * Config::kBlockN, listed.group(), 0, entry,
+                       rows.end},
+                      part.first,
+                      is_rest ? 0 : part.blocks,
+                      true};
+        number_rows(item, row, step);
+        return item;
     }
 
-    // Of the first `count` listed blocks: the last block of all may be short.
+    // Of the first `count` listed blocks: the last block of all may be short, which one of
+    // many that are sorted need not be the last.
     JG_DEVICE u32 clusters_along(u32 count) const
     {
-        if (count == 0) {
-            return 0;
+        if (count == 0 || kSorts) {
+            return count * kTilesOfBlock;
         }
         const RowRange last = rows_.of(storage_.listed[count - 1].block());
         return (count - 1) * kTilesOfBlock + ceil_div(last.count(), kClusterRows);
     }
 
   private:
-    // kGroups, or more where it is not listed, of a block of none.
-    JG_DEVICE u32 group_of(u32 block) const
+    // Tiles along the rows are counted with blocks of none where a group's lie apart, so
+    // that nothing is reduced over them. `step`: cluster tile of the list.
+    JG_DEVICE void number_rows(WorkItem &item, u32 row, u32 step) const
     {
-        const u32 group = rows_.group(block);
-        return clears_rest<Config>() ? min_u32(group, kGroups) : group;
+        constexpr u32 kOfBlock = Rows::kRows / kTileRows;
+        const u32 own = Config::kTransposed ? cluster_n_ : cluster_m_;
+        if constexpr (kSorts) {
+            const u32 first = first_of(item.batch), end = storage_.ends[item.batch];
+            const RowRange last = rows_.of(storage_.listed[end - 1].block());
+            item.row_tile = step * (kClusterRows / kTileRows) + own;
+            item.first_row_tile = first * kOfBlock;
+            item.row_tiles =
+                (end - first - 1) * kOfBlock + ceil_div(last.count(), kTileRows);
+        } else {
+            item.row_tile = row / kTileRows + own;
+        }
+    }
+
+    JG_DEVICE u32 first_of(u32 group) const
+    {
+        return group > 0 ? storage_.ends[group - 1] : 0;
+    }
+
+    // Calls `use` with each block and its group, a block per lane at a time, all lanes
+    // together, in the order of the rows; kNothing beyond the last one.
+    template <class Use>
+    JG_DEVICE void for_each_block(Use use) const
+    {
+        const u32 lane = threadIdx.x % 32, blocks = rows_.count();
+#pragma unroll 1
+        for (u32 first = lane; first < blocks + lane; first += 32 * kAhead) {
+            u32 groups[kAhead];
+#pragma unroll
+            for (u32 i = 0; i < kAhead; ++i) {
+                const u32 block = first + 32 * i;
+                groups[i] = block < blocks ? min_u32(rows_.group(block), kNone) : kNothing;
+            }
+#pragma unroll
+            for (u32 i = 0; i < kAhead; ++i) {
+                use(first + 32 * i, groups[i]);
+            }
+        }
+    }
+
+    // In the order of the rows; returns how many.
+    JG_DEVICE u32 list() const
+    {
+        constexpr u32 kLast = clears_rest<Config>() ? kNone : kGroups - 1;
+        const u32 lower = (1u << threadIdx.x % 32) - 1;
+        u32 count = 0;
+        for_each_block([&](u32 block, u32 group) {
+            const u32 lanes = __ballot_sync(~0u, group <= kLast);
+            if (group <= kLast) {
+                storage_.listed[count + __popc(lanes & lower)] =
+                    ListedBlock{block << kGroupBits | group};
+            }
+            count += __popc(lanes);
+        });
+        return count;
+    }
+
+    // By groups: counts them, adds up where each one's begin, then places the blocks.
+    JG_DEVICE u32 sort() const
+    {
+        const u32 lane = threadIdx.x % 32, lower = (1u << lane) - 1;
+        u32 *ends = storage_.ends; // in the end
+#pragma unroll 1
+        for (u32 group = lane; group <= kNone; group += 32) {
+            ends[group] = 0;
+        }
+        __syncwarp();
+        for_each_block([&](u32, u32 group) { (void)take(group, lower); });
+        u32 before = 0;
+#pragma unroll 1
+        for (u32 group = lane; group <= kNone + lane; group += 32) {
+            const u32 own = group <= kNone ? ends[group] : 0;
+            u32 sum = own;
+#pragma unroll
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 before_it = __shfl_up_sync(~0u, sum, step);
+                sum += lane >= step ? before_it : 0;
+            }
+            if (group <= kNone) {
+                ends[group] = before + sum - own;
+            }
+            before += __shfl_sync(~0u, sum, 31);
+        }
+        __syncwarp();
+        for_each_block([&](u32 block, u32 group) {
+            const u32 place = take(group, lower);
+            if (group <= kNone) {
+                storage_.listed[place] = ListedBlock{block << kGroupBits | group};
+            }
+        });
+        return ends[clears_rest<Config>() ? kNone : kNone - 1];
+    }
+
+    // Raises a group's number by the lanes that have it, and returns this lane's: lanes
+    // have theirs in their order.
+    JG_DEVICE u32 take(u32 group, u32 lower) const
+    {
+        const u32 alike = __match_any_sync(~0u, group);
+        const u32 number = group <= kNone ? storage_.ends[group] : 0;
+        __syncwarp();
+        if (group <= kNone && (alike & lower) == 0) {
+            storage_.ends[group] = number + __popc(alike);
+        }
+        __syncwarp();
+        return number + __popc(alike & lower);
     }
 
     Rows rows_;

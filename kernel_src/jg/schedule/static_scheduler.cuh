@@ -81,6 +81,11 @@ class StaticScheduler {
         order_.prepare();
     }
 
+    JG_DEVICE const Order &order() const
+    {
+        return order_;
+    }
+
     JG_DEVICE WorkItem first_item() const
     {
         return load_iterator().next();

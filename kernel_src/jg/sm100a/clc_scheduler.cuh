@@ -131,6 +131,11 @@ class ClcScheduler {
         ptx::mbarrier_init(&storage.throttle, 1);
     }
 
+    JG_DEVICE const Order &order() const
+    {
+        return order_;
+    }
+
     JG_DEVICE WorkItem first_item() const
     {
         return order_.item(blockIdx.x / Cluster::kSize);

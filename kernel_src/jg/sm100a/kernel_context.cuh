@@ -52,7 +52,7 @@ struct KernelContext {
     static constexpr bool kClearsRest = clears_rest<Config>();
     // Whose results have a part for each group, which may lack rows.
     static constexpr bool kReducesGroups =
-        Epilogue::kReduces && Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows;
+        Epilogue::kReduces && lists_groups_together<Config>();
     static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -326,7 +326,7 @@ struct KernelContext {
     {
         if constexpr (kReducesGroups) {
             if (team() == 0) {
-                for_each_empty_group<Config>(shape, [&](u32 group) {
+                for_each_empty_group<Config>(scheduler.order(), [&](u32 group) {
                     Epilogue::clear_group(params.operands, group, Output::shape(shape).n,
                                           Partition::team_warp() * 32 + threadIdx.x % 32,
                                           Partition::kTeamThreads);

@@ -37,7 +37,7 @@ struct KernelContext {
     static constexpr bool kClearsRest = clears_rest<Config>();
     // Whose results have a part for each group, which may lack rows.
     static constexpr bool kReducesGroups =
-        Epilogue::kReduces && Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows;
+        Epilogue::kReduces && lists_groups_together<Config>();
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
     static constexpr bool kHasLoadRing = SmemT::kHasLoadRing;
     using OneCta = ClusterShape<1, 1>;
@@ -207,7 +207,7 @@ struct KernelContext {
     {
         if constexpr (kReducesGroups) {
             if (roles.consumer() == 0) {
-                for_each_empty_group<Config>(shape, [&](u32 group) {
+                for_each_empty_group<Config>(scheduler.order(), [&](u32 group) {
                     Epilogue::clear_group(params.operands, group, Output::shape(shape).n,
                                           threadIdx.x % 128, 128);
                 });

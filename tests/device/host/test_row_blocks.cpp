@@ -18,7 +18,7 @@ struct RowsSize {
 };
 
 template <u32 kTileRows, bool kColumns, u32 kAlongRows, u32 kAcrossRows, bool kAlongM,
-          u32 kTileCols = 16, bool kClears = false>
+          u32 kTileCols = 16, bool kClears = false, bool kSorts = false>
 struct RowsConfig
     : OrderConfig<kColumns ? kTileCols : kTileRows, kColumns ? kTileRows : kTileCols,
                   kColumns ? kAcrossRows : kAlongRows, kColumns ? kAlongRows : kAcrossRows,
@@ -26,6 +26,7 @@ struct RowsConfig
     static constexpr u32 kGroups = kGroupCount, kRowBlocks = 16, kRowsOfBlock = 128;
     static constexpr GroupBy kGroupBy = GroupBy::kRows;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears;
+    static constexpr bool kSortsBlocks = kSorts;
     // In rows and columns of D.
     static constexpr u32 kRowsOfTile = kTileRows, kColsOfTile = kTileCols;
 };
@@ -47,12 +48,22 @@ class Check {
         u32 count = 0, along = 0;
         for (u32 block = 0; block < groups.size(); ++block) {
             indices_[block * kBlock] = groups[block];
-            if (is_listed(groups[block])) {
+        }
+        // Sorted, in as many rounds as there are groups, and one more.
+        for (u32 round = 0; round < (Config::kSortsBlocks ? kGroupCount + 1 : 1); ++round) {
+            for (u32 block = 0; block < groups.size(); ++block) {
                 const u32 group = is_group(groups[block]) ? groups[block] : kGroupCount;
-                const u32 word = block << 13 | group;
-                storage_.listed[count++] = {word};
-                along +=
-                    jg::ceil_div(std::min(kBlock, rows - block * kBlock), kClusterRows);
+                if (!is_listed(groups[block]) || (Config::kSortsBlocks && group != round)) {
+                    continue;
+                }
+                storage_.listed[count++] = {block << 13 | group};
+                along += Config::kSortsBlocks
+                             ? kBlock / kClusterRows
+                             : jg::ceil_div(std::min(kBlock, rows - block * kBlock),
+                                            kClusterRows);
+            }
+            if constexpr (Config::kSortsBlocks) {
+                storage_.ends[round] = count;
             }
         }
         storage_.along = Order(size(), Cluster(0), storage_).clusters_along(count);
@@ -118,6 +129,27 @@ class Check {
                "row %u is of group %d, not %u", row, group, item.batch);
         ++found_[{row, col}];
         ++inside_;
+        if constexpr (Config::kSortsBlocks) {
+            note_row_tile(item, row);
+        }
+    }
+
+    // Tiles of a group along the rows have numbers of their own, one after the other in the
+    // order of the rows, and every one of them knows how many there are.
+    void note_row_tile(const WorkItem &item, u32 row)
+    {
+        u32 before = 0, all = 0;
+        for (u32 at = 0; at < rows_; at += Config::kRowsOfTile) {
+            const bool is_own = groups_[at / kBlock] == groups_[row / kBlock];
+            before += is_own && at < row ? 1 : 0;
+            all += is_own ? 1 : 0;
+        }
+        const auto known = row_tiles_.emplace(item.row_tile, row);
+        const i32 group = groups_[row / kBlock];
+        EXPECT(!is_group(group) || (known.first->second == row && item.row_tiles == all &&
+                                    item.row_tile - item.first_row_tile == before),
+               "row %u of group %d: tile %u from %u on, of %u, is number %u of %u", row,
+               group, item.row_tile, item.first_row_tile, item.row_tiles, before, all);
     }
 
     const std::vector<i32> &groups_;
@@ -125,6 +157,7 @@ class Check {
     std::vector<i32> indices_;
     typename Scheduler::Storage storage_;
     std::map<std::pair<u32, u32>, u32> found_;
+    std::map<u32, u32> row_tiles_;
 };
 
 template <u32 kTileRows, bool kColumns, u32 kAlongRows, u32 kAcrossRows, bool kAlongM>
@@ -133,10 +166,16 @@ void check_all(const std::vector<i32> &groups, u32 rows)
     using Config = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM>;
     using Clearing =
         RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true>;
+    using Sorting =
+        RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, false, true>;
+    using Both =
+        RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true, true>;
     for (u32 clusters = 1; clusters <= 7; clusters += 3) {
         for (const u32 across : {1u, 16u, 50u}) {
             Check<Config>(groups, rows, across).run(clusters);
             Check<Clearing>(groups, rows, across).run(clusters);
+            Check<Sorting>(groups, rows, across).run(clusters);
+            Check<Both>(groups, rows, across).run(clusters);
         }
     }
 }
