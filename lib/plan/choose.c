@@ -52,10 +52,14 @@ static void trace_copies(struct jg_str *trace, const struct jg_trial *trial)
 
 static void trace_group_maps(struct jg_str *trace, const struct jg_trial *trial)
 {
-    jg_str_printf(trace,
-                  ", A and B by maps of each group, which a kernel before writes, D stored "
-                  "by threads where pointers say: %lld bytes of workspace, about ",
-                  (long long)trial->derived.copied_bytes);
+    const bool by_maps = trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS;
+    jg_str_printf(
+        trace,
+        ", %s by maps of each group, which a kernel before writes%s: %lld bytes of "
+        "workspace, about ",
+        by_maps ? "A, B and D" : "A and B",
+        by_maps ? "" : ", D stored by threads where pointers say",
+        (long long)trial->derived.copied_bytes);
     jg_str_fixed(trace, trial->derived.repack_us, 1);
     jg_str_puts(trace, " us");
 }

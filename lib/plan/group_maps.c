@@ -16,7 +16,8 @@ struct jg_group_maps_room jg_group_maps_place(const struct jg_config *config,
     /* The words at the begin are zero between launches, whoever uses them. */
     room.a = jg_align_up(jg_max(used, JG_WORKSPACE_SUMS_OFFSET), JG_WORKSPACE_ALIGNMENT);
     room.b = room.a + bytes;
-    room.end = room.b + bytes;
+    room.d = room.b + bytes;
+    room.end = room.d + bytes;
     return room;
 }
 

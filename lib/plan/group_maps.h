@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensor maps of A and B for each group, where only the device knows their addresses: a
+ * Tensor maps of A, B and D for each group, where only the device knows their addresses: a
  * kernel before that of the product writes them into the workspace
- * (kernel_src/jg/pack/group_maps_kernel.cuh), and TMA loads by them. Whether they are
- * written, where they lie, and that kernel's parameter. Pure functions.
+ * (kernel_src/jg/pack/group_maps_kernel.cuh), and TMA loads and stores by them. Whether
+ * they are written, where they lie, and that kernel's parameter. Pure functions.
  */
 #ifndef JG_PLAN_GROUP_MAPS_H
 #define JG_PLAN_GROUP_MAPS_H
@@ -26,9 +26,9 @@ static inline bool jg_has_group_maps(const struct jg_config *config)
     return config->pipeline.group_maps == JG_GROUP_MAPS_WRITTEN;
 }
 
-/* Where the maps of the product's A and B lie, in bytes of the workspace. */
+/* Where the maps of the product's A and B lie, and of D, in bytes of the workspace. */
 struct jg_group_maps_room {
-    int64_t a, b;
+    int64_t a, b, d;
     int64_t end; /* bytes of the workspace, maps and all */
 };
 /* ... behind `used` bytes of it; `used` is the end without any. */
@@ -64,11 +64,12 @@ struct jg_group_maps_matrix {
     int64_t stride_bytes[JG_GROUP_MAP_STRIDES]; /* and so many bytes more */
 };
 struct jg_group_maps_params {
-    struct jg_group_maps_matrix matrices[2]; /* the product's A and B */
+    struct jg_group_maps_matrix matrices[3]; /* the product's A and B, and D; without `to`
+                                                nothing is written */
     uint64_t group_sizes;                    /* device address; 0: all have `m` rows */
     uint32_t m, groups;                      /* the problem's M */
 };
-_Static_assert(sizeof(struct jg_group_maps_params) == 416,
+_Static_assert(sizeof(struct jg_group_maps_params) == 616,
                "as jg/pack/group_maps_kernel.cuh has it");
 
 #endif

@@ -54,7 +54,7 @@ static bool has_even_rows(const struct jg_problem *problem)
 }
 
 /* May the problem take fragments, whatever the config, if no matrix is read, or `matrices`
- * may be? */
+ * may be, and if D has one map, or each group's? */
 static bool may_take_fragments(const struct jg_problem *problem, bool matrices)
 {
     const bool c_is_box = matrices && jg_dtype_bits(problem->c.dtype) == LOAD_ELEMENT_BITS;
@@ -63,20 +63,24 @@ static bool may_take_fragments(const struct jg_problem *problem, bool matrices)
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
            !jg_problem_has_neighbours(problem) &&
            reads_fragments(problem->epilogue, matrices) && !is_random(problem->epilogue) &&
-           problem->d_rows == JIT_GEMM_ROWS_IN_ORDER &&
-           problem->group_by != JIT_GEMM_GROUP_BY_POINTERS;
+           problem->d_rows == JIT_GEMM_ROWS_IN_ORDER;
+}
+
+static bool has_own_d(const struct jg_problem *problem)
+{
+    return problem->group_by == JIT_GEMM_GROUP_BY_POINTERS;
 }
 
 static bool takes_fragments(const struct jg_problem *problem)
 {
-    return may_take_fragments(problem, false);
+    return may_take_fragments(problem, false) && !has_own_d(problem);
 }
 
 /* The same of matrices that come through a ring, in boxes of as many columns as a store
  * tile of D has. */
 static bool takes_box_fragments(const struct jg_problem *problem, int columns)
 {
-    return may_take_fragments(problem, true) && !problem->is_gated &&
+    return may_take_fragments(problem, true) && !has_own_d(problem) && !problem->is_gated &&
            jg_dtype_bits(problem->d.dtype) == LOAD_ELEMENT_BITS && columns % STEP == 0;
 }
 
@@ -333,9 +337,13 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
     const int loads = count_loads_per_step(problem, facts->ring_stages);
     const bool reads_boxes =
         loads > 0 && facts->reads_boxes && takes_box_fragments(problem, facts->columns);
+    /* By maps of each group too, in as many buffers as vectors take: whether there are any
+     * is decided behind the stages. */
+    const bool stores_boxes =
+        takes_fragments(problem) ||
+        (trial->product.has_group_maps && may_take_fragments(problem, false));
     const bool fragments =
-        (takes_fragments(problem) && facts->columns % JG_STORE_TILE_COLUMNS == 0) ||
-        reads_boxes;
+        (stores_boxes && facts->columns % JG_STORE_TILE_COLUMNS == 0) || reads_boxes;
     return (struct jg_output){.epilogue =
                                   fragments ? JG_EPILOGUE_FRAGMENTS : JG_EPILOGUE_VECTORS,
                               .loads_per_step = loads,

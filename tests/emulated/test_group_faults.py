@@ -100,7 +100,8 @@ REDUCED_KERNELS = {
 # Blocks of a group lie apart, and the last one of all, which is short, is not the last group's.
 SORTED = ["groups=5", "group_by=rows", "--group-sizes", "0,130,1,300,70", *REDUCED]
 SORTED_KERNELS = {
-    "reduced, blocks of rows": ["m=932", "n=264", "k=64", "a=bf16", *SORTED, "--arch", "sm_90a", "--config",
+    "reduced, blocks of rows": ["m=804", "n=264", "k=64", "a=bf16", "groups=5", "group_by=rows", "--group-sizes",
+                                "0,130,1,264,20", *REDUCED, "--arch", "sm_90a", "--config",
                                 "tile=64x128 cluster=1x2"],
     "reduced, blocks, transposed": ["m=1000", "n=264", "k=64", "a=bf16", "group_rest=zero", *SORTED, "--arch",
                                     "sm_100a", "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
@@ -301,9 +302,8 @@ REDUCED_FAULTS = [
     ("numbers of a cluster's tiles overlap the next group's", "first_[piece] / across_ * kTilesAlong",
      "first_[piece] / across_"),
     ("the last tile of a group is not counted",
-     "row_tiles = ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN\n"
-     "                                                                         : Config::kBlockM);",
-     "row_tiles = rows.count() / (Config::kTransposed ? Config::kBlockN : Config::kBlockM);"),
+     "ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN : Config::kBlockM);",
+     "rows.count() / (Config::kTransposed ? Config::kBlockN : Config::kBlockM);"),
     ("one counter for the columns of all groups", "{tile_.batch * across + own,", "{own,"),
     ("one counter for all groups", "return {tile_.batch,\n", "return {0,\n"),
     ("columns of the next tile across", "static_cast<u64>(part) * block.part_step", "part"),
@@ -321,8 +321,6 @@ REDUCED_FAULTS = [
 
 # Tried in kernels that reduce over groups whose blocks lie apart.
 SORTED_FAULTS = [
-    ("blocks are not sorted", "static constexpr bool kSorts = Config::kSortsBlocks;",
-     "static constexpr bool kSorts = false;"),
     ("blocks of a warp's load take one place", "return number + __popc(alike & lower);", "return number;"),
     ("a group's number is raised by one", "storage_.ends[group] = number + __popc(alike);",
      "storage_.ends[group] = number + 1;"),
@@ -334,7 +332,7 @@ SORTED_FAULTS = [
      "        for_each", "        }\n        __syncwarp();\n        for_each"),
     ("blocks of none are a group's", "return ends[clears_rest<Config>() ? kNone : kNone - 1];", "return ends[kNone];"),
     ("every group's tiles begin at 0", "item.first_row_tile = first * kOfBlock;", "item.first_row_tile = 0;"),
-    ("a block of tiles too few", "(end - first - 1) * kOfBlock + ceil_div(last", "(end - first - 1) * kOfBlock * 0 + ceil_div(last"),
+    ("a group's last block only", "(end - first - 1) * kOfBlock + ceil_div(last", "ceil_div(last"),
     ("the short block counts as a whole one", "kOfBlock + ceil_div(last.count(), kTileRows)", "kOfBlock + kOfBlock"),
     ("tiles are numbered by their rows", "item.row_tile = step * (kClusterRows / kTileRows) + own;",
      "item.row_tile = row / kTileRows + own;"),

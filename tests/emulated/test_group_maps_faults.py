@@ -48,6 +48,13 @@ FAULTS = [
     ("loads of B by the maps of A", "maps_of(params.maps[kMapB], params.b)", "maps_of(params.maps[kMapB], params.a)"),
     ("loads by the map that all have in common", "return reinterpret_cast<const TensorMap *>(own.pointer);",
      "return &map;"),
+    # Who stores by them.
+    ("D's map is not acquired", "        if (issuer_ && map != map_) {", "        if (false) {"),
+    ("only the first group's map of D is acquired", "        map_ = map;\n        store(row, col, 0);",
+     "        store(row, col, 0);\n        map_ = map;"),
+    ("D by the first group's map", "(params.d.pointer) + batch,", "(params.d.pointer) + 0 * batch,"),
+    ("D by the maps of B", "reinterpret_cast<const TensorMap *>(params.d.pointer)",
+     "reinterpret_cast<const TensorMap *>(params.b.pointer)"),
     ("the product waits for no maps", "        ptx::grid_dependency_wait();\n    }", "    }"),
     ("the product of sm_100a waits for no maps",
      "            __syncwarp();\n        }\n        ptx::grid_dependency_wait();",
@@ -66,8 +73,10 @@ FAULTS = [
     ("rows are the other dimension", "ptx::replace_map_size<kRowDim>(place, rows);",
      "ptx::replace_map_size<1 - kRowDim>(place, rows);"),
     ("all to the first group's place", "group * sizeof(TensorMap)", "0 * sizeof(TensorMap)"),
+    ("A for D", "GroupMapsOfD::write(params.matrices[2]", "GroupMapsOfD::write(params.matrices[0]"),
+    ("no map of D", "GroupMapsOfD::write(params.matrices[2], group, rows, rooms[warp], lane);", ""),
     ("A for B", "MapsOfB::write(params.matrices[1]", "MapsOfB::write(params.matrices[0]"),
-    ("half of the groups", "at < 2 * params.groups;", "at < params.groups;"),
+    ("half of the groups", "at < 3 * params.groups;", "at < 3 * params.groups / 2;"),
     ("CTAs that write what their neighbours do", "blockIdx.x * kMapWarps + warp", "blockIdx.x + warp"),
     ("warps of a CTA share a room", "rooms[warp], lane", "rooms[0], lane"),
     ("a word of each map is missing", "reinterpret_cast<u32 *>(&room)[lane] = matrix.map[lane];",
@@ -104,4 +113,5 @@ def main():
         sys.exit(report(jobs, [*FAULTS, *((name, *code) for name, _, _, *code in TESTED)]))
 
 
-main()
+if __name__ == "__main__":
+    main()

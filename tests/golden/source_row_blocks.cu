@@ -16,6 +16,7 @@ struct Config {
     static constexpr bool kClearRest = false;
     static constexpr jg::u32 kRowBlocks = 8;
     static constexpr jg::u32 kRowsOfBlock = 128;
+    static constexpr bool kSortsBlocks = false;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 128;
     static constexpr jg::u32 kBlockK = 64;

@@ -15,6 +15,14 @@ namespace jg {
 template <class Config>
 constexpr bool kHasPointers = Config::kGroupBy == GroupBy::kPointers;
 
+// Are there maps of each group, which the kernel before has written? Then the address of a
+// matrix that TMA moves is that of its maps.
+template <class Config>
+constexpr JG_DEVICE bool has_group_maps()
+{
+    return kHasPointers<Config> && !Config::kThreadLoads;
+}
+
 // A parameter as it is, or one made of a group's pointer.
 template <class Config>
 using GroupMatrix =

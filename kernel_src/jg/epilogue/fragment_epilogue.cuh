@@ -6,10 +6,12 @@
 // Applies alpha and the snippet in registers, in the accumulator's own layout, in which
 // matrices are read too; converts; stores fragments to store tiles in shared memory
 // (FragmentStore) and has them sent to D (TmaStore). Vectors are read a store tile ahead
-// where registers allow it. Called by all 128 threads of a warpgroup that holds
-// accumulators. Waits for accumulators, which `acc` gives back, for buffers of store tiles
-// and for the stages of matrices (EpilogueLoad::Reader), which it releases.
+// where registers allow it. With maps of each group D goes out by these. Called by all 128
+// threads of a warpgroup that holds accumulators. Waits for accumulators, which `acc` gives
+// back, for buffers of store tiles and for the stages of matrices (EpilogueLoad::Reader),
+// which it releases.
 #pragma once
+#include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/accumulator.cuh>
@@ -78,7 +80,9 @@ class FragmentEpilogue {
     template <class Params>
     static JG_DEVICE void prefetch_maps(const Params &params)
     {
-        ptx::prefetch_tensor_map(&params.maps[kMapD]);
+        if constexpr (!has_group_maps<Config>()) { // those of groups are not there yet
+            ptx::prefetch_tensor_map(&params.maps[kMapD]);
+        }
     }
 
     // A tile. C and matrices come through `ring`.
@@ -202,7 +206,10 @@ class FragmentEpilogue {
     JG_DEVICE void store(const Params &params, const ShapeT &shape, u32 row, u32 col,
                          u32 batch)
     {
-        if constexpr (Config::kGroups > 0) {
+        if constexpr (has_group_maps<Config>()) { // they end where the group does
+            store_.store_by(reinterpret_cast<const TensorMap *>(params.d.pointer) + batch,
+                            row, col);
+        } else if constexpr (Config::kGroups > 0) {
             if (row + kTileRows > shape.m) {
                 D *target = params.d.template element<D>(row, col, batch);
                 store_.take_by_threads([&](u32 tile, u32 thread, u32 threads) {

@@ -9,6 +9,7 @@
 // than one warp. Signals nobody.
 #pragma once
 #include <jg/ptx/cluster.cuh>
+#include <jg/ptx/tensor_map.cuh>
 #include <jg/ptx/tma.cuh>
 
 namespace jg {
@@ -47,6 +48,17 @@ class TmaStore {
             ptx::tma_store_commit();
         }
         index_ = index_ + 1 == kBuffers ? 0 : index_ + 1;
+    }
+
+    // The same by another map, which a kernel before has written: the thread that stores
+    // acquires it before its first store of a row of them.
+    JG_DEVICE void store_by(const TensorMap *map, u32 row, u32 col)
+    {
+        if (issuer_ && map != map_) {
+            ptx::acquire_map(map);
+        }
+        map_ = map;
+        store(row, col, 0);
     }
 
     // Has the threads take the finished store tile away themselves: `take` gets its

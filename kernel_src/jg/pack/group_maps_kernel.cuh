@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Tensor maps of A and B for each group, by addresses, leading dimensions and numbers of
-// rows that only the device has (docs/grouped.md). A warp makes one at a time: it copies
-// what all have in common to shared memory, replaces there what is the group's, and copies
-// that to the workspace with the release that the product's kernel acquires
-// (tile/tile_loader.cuh). Groups without rows get none, and nobody asks for one. A second
-// entry of the unit of lib/source/assemble.c; the kernel of the product waits for this
-// grid.
+// Tensor maps of A, B and, where TMA stores it, D for each group, by addresses, leading
+// dimensions and numbers of rows that only the device has (docs/grouped.md). A warp makes
+// one at a time: it copies what all have in common to shared memory, replaces there what is
+// the group's, and copies that to the workspace with the release that the product's kernel
+// acquires (tile/tile_loader.cuh). Groups without rows get none, and nobody asks for one. A
+// second entry of the unit of lib/source/assemble.c; the kernel of the product waits for
+// this grid.
 //
 // No map is changed while a copy reads it: this grid waits for the one before, and so for
 // all that loaded by maps which lay in the same place.
@@ -28,7 +28,7 @@ struct GroupMapsMatrix {
     i64 stride_bytes[3]; // and so many bytes more
 };
 struct GroupMapsParams {
-    GroupMapsMatrix matrices[2]; // the product's A and B
+    GroupMapsMatrix matrices[3]; // the product's A and B, and D; one without `to` has none
     u64 group_sizes;             // device address; 0: all have `m` rows
     u32 m, groups;
 };
@@ -74,6 +74,9 @@ struct GroupMaps {
     }
 };
 
+// Row-major.
+using GroupMapsOfD = GroupMaps<3, 1>;
+
 template <class MapsOfA, class MapsOfB, bool kPdl>
 JG_DEVICE void group_maps_kernel(const GroupMapsParams &params)
 {
@@ -87,18 +90,20 @@ JG_DEVICE void group_maps_kernel(const GroupMapsParams &params)
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const i32 *numbers = reinterpret_cast<const i32 *>(params.group_sizes);
 #pragma unroll 1
-    for (u32 at = blockIdx.x * kMapWarps + warp; at < 2 * params.groups;
+    for (u32 at = blockIdx.x * kMapWarps + warp; at < 3 * params.groups;
          at += gridDim.x * kMapWarps) {
-        const u32 group = at / 2;
+        const u32 group = at / 3, which = at % 3;
         const i32 given = numbers != nullptr ? numbers[group] : static_cast<i32>(params.m);
         const u32 rows = given > 0 ? min_u32(static_cast<u32>(given), params.m) : 0;
-        if (rows == 0) {
+        if (rows == 0 || params.matrices[which].to == 0) {
             continue;
         }
-        if (at % 2 == 0) {
+        if (which == 0) {
             MapsOfA::write(params.matrices[0], group, rows, rooms[warp], lane);
-        } else {
+        } else if (which == 1) {
             MapsOfB::write(params.matrices[1], group, rows, rooms[warp], lane);
+        } else {
+            GroupMapsOfD::write(params.matrices[2], group, rows, rooms[warp], lane);
         }
         __syncwarp(); // the room is read
     }

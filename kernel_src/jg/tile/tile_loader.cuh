@@ -22,6 +22,7 @@
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/common/cluster_shape.cuh>
+#include <jg/common/group_matrix.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/ptx/tensor_map.cuh>
 #include <jg/ptx/tma.cuh>
@@ -153,13 +154,6 @@ struct OperandLoader {
         }
     }
 };
-
-// Are there maps of each group?
-template <class Config>
-constexpr bool has_group_maps()
-{
-    return Config::kGroupBy == GroupBy::kPointers && !Config::kThreadLoads;
-}
 
 template <class Config, class Cluster>
 class TileLoader {
