@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/groups.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/math.h"
 #include "plan/kernel_params.h"
@@ -374,6 +376,15 @@ bool jg_groups_complete(struct jg_trial *trial)
     return true;
 }
 
+/* Tiles along the rows if sizes of groups fall off exponentially, as they do about where a
+ * router sends few tokens to an expert: of many small groups some have several times as
+ * many rows as the others. */
+static int64_t count_skewed(const struct group_frame *frame, int64_t groups)
+{
+    const double of_group = 1.0 / -expm1(-(double)frame->step / (double)frame->rows);
+    return (int64_t)((double)groups * of_group + 0.5);
+}
+
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            int64_t *ret_tiles)
 {
@@ -384,7 +395,10 @@ bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_produ
     const bool has_blocks = product->group_by == JIT_GEMM_GROUP_BY_ROWS;
     const int64_t halves =
         jg_max(2 * frame.step, 2 * frame.rows + (has_blocks ? 0 : frame.step));
-    const int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
+    int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
+    if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS && frame.rows > 0) {
+        along = jg_max(along, count_skewed(&frame, product->batch.size));
+    }
     const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
     return jg_mul_checked(along, frame.across, ret_tiles) &&
            jg_mul_checked(*ret_tiles, ctas, ret_tiles);

@@ -71,7 +71,8 @@ int64_t jg_groups_scale_blocks(jit_gemm_group_by group_by, int64_t k, int64_t gr
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
 /* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
- * evenly about the typical one a group's last cluster tile is half empty. Rows of no group
+ * evenly about the typical one a group's last cluster tile is half empty; by offsets no
+ * fewer than of sizes that fall off exponentially. Rows of no group
  * that are made 0 are not counted. False if there are more than any number can say. */
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            int64_t *ret_tiles);

@@ -649,6 +649,19 @@ Test(choose, groups_count_what_their_last_tiles_waste)
     cr_expect_eq(few.derived.tiles, 8 * 112);
 }
 
+/* Of many groups of few rows some have more than a tile of as many: their weights are read
+ * again. So the choice takes larger ones, which cost next to nothing. */
+Test(choose, groups_of_few_rows_may_be_skewed)
+{
+    const struct jg_choice sixteen =
+        choose("m=2048 n=4096 k=7168 a=bf16 groups=256 config=swap_ab=1 tile=128x16");
+    const struct jg_choice stacked = choose("m=2048 n=4096 k=7168 a=bf16 groups=256");
+    cr_expect_eq(sixteen.derived.tiles, 296 * 32);
+    cr_expect_gt(stacked.config.layout.swap_ab ? stacked.config.layout.tile_n
+                                               : stacked.config.layout.tile_m,
+                 16);
+}
+
 /* Each group's B passes through L2 once: a cluster reads it for two tiles of rows. */
 Test(choose, groups_of_many_rows_share_b)
 {
