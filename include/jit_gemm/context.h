@@ -25,6 +25,14 @@ typedef enum jit_gemm_policy {
  */
 #define JIT_GEMM_NO_LIMIT UINT32_MAX
 
+/** Are creates, compiles, loads and runs NVTX ranges, which profilers show? */
+typedef enum jit_gemm_nvtx {
+    JIT_GEMM_NVTX_ENVIRONMENT = 0, /**< As JIT_GEMM_NVTX says, 1 or 0; unset: no. */
+    JIT_GEMM_NVTX_OFF = 1,         /**< No, whatever the variable says. */
+    JIT_GEMM_NVTX_ON = 2           /**< Yes; ::JIT_GEMM_ERR_UNSUPPORTED where the library
+                                      was built without NVTX. */
+} jit_gemm_nvtx;
+
 /** How a context is set up. Strings are copied. */
 typedef struct jit_gemm_context_options {
     size_t struct_size; /**< sizeof(jit_gemm_context_options), set by the caller. */
@@ -93,6 +101,8 @@ typedef struct jit_gemm_context_options {
                              `arch`, if there is one: the driver is asked, and nothing is
                              opened. NULL means JIT_GEMM_PLAN_FOR, then the device, or
                              without one the architecture's: H200, B200, B300. */
+    jit_gemm_nvtx nvtx;   /**< Ranges for profilers. */
+    int32_t reserved_end; /**< Must be zero. */
 } jit_gemm_context_options;
 
 /** Counters of a context since its creation. */

@@ -82,6 +82,16 @@ static jit_gemm_status check_options(const jit_gemm_context_options *options)
                        "zero the struct before filling it", "must be 0, is %d",
                        options->reserved);
     }
+    if ((unsigned)options->nvtx > JIT_GEMM_NVTX_ON) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.nvtx",
+                       "give one of JIT_GEMM_NVTX_ENVIRONMENT, OFF, ON", "%d is no answer",
+                       (int)options->nvtx);
+    }
+    if (options->reserved_end != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.reserved_end",
+                       "zero the struct before filling it", "must be 0, is %d",
+                       options->reserved_end);
+    }
     if (options->capsule_dir != NULL && options->capsule_dir[0] != '/') {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "options.capsule_dir",
                        "give an absolute path, or NULL for none",
@@ -126,6 +136,19 @@ static jit_gemm_status copy_capsule_dir(const jit_gemm_context_options *options,
                      ret_copy);
 }
 
+static jit_gemm_status read_ranges(jit_gemm_nvtx asked, bool *ret_has_ranges)
+{
+    if (asked == JIT_GEMM_NVTX_ENVIRONMENT) {
+        return jg_ranges_read(jg_env_get(JG_ENV_NVTX), jg_env_name(JG_ENV_NVTX),
+                              ret_has_ranges);
+    }
+    if (asked == JIT_GEMM_NVTX_ON) {
+        JG_TRY(jg_ranges_need("options.nvtx"));
+    }
+    *ret_has_ranges = asked == JIT_GEMM_NVTX_ON;
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status create_parts(jit_gemm_context *context,
                                     const jit_gemm_context_options *options)
 {
@@ -158,8 +181,7 @@ static jit_gemm_status fill_context(jit_gemm_context *context,
         jg_log_file_close(&file);
         return jg_fail_memory();
     }
-    JG_TRY(jg_ranges_read(jg_env_get(JG_ENV_NVTX), jg_env_name(JG_ENV_NVTX),
-                          &context->has_ranges));
+    JG_TRY(read_ranges(options->nvtx, &context->has_ranges));
     JG_TRY(create_parts(context, options));
     JG_TRY(jg_toolchain_create(options->nvrtc, &context->toolchain));
     JG_TRY(jg_target_resolve(context, options));

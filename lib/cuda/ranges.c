@@ -12,6 +12,18 @@
 #    include <nvtx3/nvToolsExt.h>
 #endif
 
+jit_gemm_status jg_ranges_need(const char *where)
+{
+#ifdef JG_HAS_NVTX
+    (void)where;
+    return JIT_GEMM_OK;
+#else
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where,
+                   "build it with nvtx3/nvToolsExt.h beside cuda.h",
+                   "this library was built without NVTX");
+#endif
+}
+
 jit_gemm_status jg_ranges_read(const char *text, const char *where, bool *ret_has_ranges)
 {
     const bool is_asked = text != NULL && strcmp(text, "1") == 0;
@@ -19,13 +31,9 @@ jit_gemm_status jg_ranges_read(const char *text, const char *where, bool *ret_ha
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, "give 1 for ranges, 0 for none",
                        "is neither 1 nor 0");
     }
-#ifndef JG_HAS_NVTX
     if (is_asked) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, where,
-                       "build it with nvtx3/nvToolsExt.h beside cuda.h",
-                       "this library was built without NVTX");
+        JG_TRY(jg_ranges_need(where));
     }
-#endif
     *ret_has_ranges = is_asked;
     return JIT_GEMM_OK;
 }

@@ -7,8 +7,10 @@
 
 #include "base/status.h"
 
-/* Reads "1" or "0"; `text` may be NULL: none. ARGUMENT for other words, UNSUPPORTED where
- * the library was built without NVTX; both name `where`. */
+/* OK, or UNSUPPORTED, naming `where`: the library was built without NVTX. */
+jit_gemm_status jg_ranges_need(const char *where);
+/* Reads "1" or "0"; `text` may be NULL: none. ARGUMENT for other words, UNSUPPORTED as
+ * above; both name `where`. */
 jit_gemm_status jg_ranges_read(const char *text, const char *where, bool *ret_has_ranges);
 
 /* "jit_gemm: WHAT TEXT", if they are asked for. Each push has its pop, on the same thread.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _abi
-from ._abi import Policy, Severity
+from ._abi import Nvtx, Policy, Severity
 from ._current import Current
 from ._epilogue import Epilogue
 from ._errors import check, refuse
@@ -85,6 +85,8 @@ class Context:
     compile_limit: most seconds of one compile; None: two minutes.
     driver, nvrtc: paths of these libraries; None: the usual places, among them pip's packages.
     plan_for: the device that configs are chosen for, such as "h100"; None: the context's own.
+    nvtx: whether creates, compiles, loads and runs are NVTX ranges, which profilers show; None: as
+        JIT_GEMM_NVTX says.
     log: called with severity and text, from any thread, and must not call this package; None:
         lines go to `logging.getLogger("jit_gemm")`. `log_level`: the least serious ones.
     """
@@ -106,6 +108,7 @@ class Context:
         driver: str | os.PathLike[str] | None = None,
         nvrtc: str | os.PathLike[str] | None = None,
         plan_for: str | None = None,
+        nvtx: bool | None = None,
         log: Log | None = None,
         log_level: Severity = Severity.WARNING,
     ) -> None:
@@ -129,6 +132,8 @@ class Context:
         options.cache_key_count = len(cache_keys)
         options.cache_least_serial = cache_least_serial
         options.plan_for = plan_for.encode() if plan_for else None
+        if nvtx is not None:
+            options.nvtx = Nvtx.ON if nvtx else Nvtx.OFF
         if compile_limit is not None:
             options.compile_limit_ms = max(1, min(int(compile_limit * 1000), _abi.NO_LIMIT_MS))
         roots = (ctypes.c_char_p * max(len(cache_roots), 1))(*map(os.fsencode, cache_roots))

@@ -87,6 +87,14 @@ class Policy(enum.IntEnum):
     FORBID = 2
 
 
+class Nvtx(enum.IntEnum):
+    """Are creates, compiles, loads and runs ranges for profilers?"""
+
+    ENVIRONMENT = 0
+    OFF = 1
+    ON = 2
+
+
 class Origin(enum.IntEnum):
     """Where a kernel came from."""
 
@@ -140,6 +148,7 @@ ENUMS: dict[type[enum.IntEnum], str] = {
     OperandKind: "JIT_GEMM_OPERAND_",
     OperandRole: "JIT_GEMM_OPERAND_",
     Policy: "JIT_GEMM_POLICY_",
+    Nvtx: "JIT_GEMM_NVTX_",
     Origin: "JIT_GEMM_ORIGIN_",
     ScaleKind: "JIT_GEMM_SCALE_",
     GroupBy: "JIT_GEMM_GROUP_",

@@ -259,6 +259,8 @@ class ContextOptions(ctypes.Structure):
         ("cache_key_count", c_size_t),
         ("cache_least_serial", c_uint64),
         ("plan_for", c_char_p),
+        ("nvtx", c_int),
+        ("reserved_end", c_int32),
     ]
 
 

@@ -268,6 +268,29 @@ class Libraries(unittest.TestCase):
             check=False,
         )
 
+    @unittest.skipUnless("JIT_GEMM_TEST_NVTX" in os.environ, "there is no tool for NVTX")
+    def test_a_context_that_asks_has_ranges_for_profilers(self):
+        program = (
+            "import jit_gemm\n"
+            "context = jit_gemm.Context('emulator', arch='sm_90a', cache=False, nvtx=%s)\n"
+            "try:\n"
+            "    jit_gemm.Gemm(context, '64x64x32 f16')\n"
+            "except jit_gemm.NoCompilerError:\n"
+            "    pass\n"
+        )
+        for asked, variable, count in (("True", "0", 1), ("False", "1", 0), ("None", "1", 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                ranges = pathlib.Path(folder) / "ranges"
+                done = self.python(
+                    program % asked,
+                    JIT_GEMM_NVTX=variable,
+                    NVTX_INJECTION64_PATH=os.environ["JIT_GEMM_TEST_NVTX"],
+                    COUNTING_NVTX=str(ranges),
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                text = ranges.read_text("ascii") if ranges.exists() else ""
+                self.assertEqual(text.count("push jit_gemm: create m=64"), count, asked)
+
     def test_a_library_that_is_not_there_is_told_at_the_first_use(self):
         done = self.python(
             "import jit_gemm; print('imported'); jit_gemm.version()",
