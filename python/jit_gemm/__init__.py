@@ -8,6 +8,7 @@ docs/python.md is the manual.
 
 from ._call import gemm
 from ._context import Context, DeviceInfo, default_context
+from ._convert import from_float, to_float
 from ._device_array import DeviceArray
 from ._enums import DiagnosticOrigin, Severity, Status
 from ._epilogue import Epilogue, NamedEpilogue, Operand, named_epilogues
@@ -70,6 +71,7 @@ __all__ = [
     "UnsupportedError",
     "column_vector",
     "default_context",
+    "from_float",
     "gemm",
     "matrix",
     "named_epilogues",
@@ -81,6 +83,7 @@ __all__ = [
     "row_vector",
     "scalar",
     "tf32",
+    "to_float",
     "version",
     "view",
 ]

@@ -63,6 +63,8 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "problem_parse": (_STATUS, c_char_p, POINTER(Problem)),
     "problem_print": (_STATUS, POINTER(Problem), c_char_p, c_size_t, POINTER(c_size_t)),
     "check": (_STATUS, _HANDLE, POINTER(Problem)),
+    "convert_from_float": (_STATUS, c_int, c_void_p, c_size_t, c_void_p),
+    "convert_to_float": (_STATUS, c_int, c_void_p, c_size_t, c_void_p),
     "plan": (_STATUS, _HANDLE, POINTER(Problem), c_char_p, c_size_t, POINTER(c_size_t)),
     "create": (_STATUS, _HANDLE, POINTER(Problem), _RET_HANDLE),
     "run": (_STATUS, _HANDLE, POINTER(Args), c_void_p),

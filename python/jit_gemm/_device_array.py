@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _dlpack
 from ._errors import check, refuse
 from ._library import library
-from ._view import BITS, TO_DLPACK, View, packed, look_at
+from ._view import BITS, TO_DLPACK, View, is_packed, look_at, packed
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -62,7 +62,7 @@ class DeviceArray:
             refuse("array", "it lies on a device already", "give it to gemm as it is")
         first, end = view.first_and_end()
         made = cls(context, view.shape, view.dtype)
-        if end - first != made.nbytes or not _is_packed(view):
+        if end - first != made.nbytes or not is_packed(view):
             refuse("array", f"its strides {view.strides} have gaps", "copy it to a packed array")
         made.upload(first, 0, end - first)
         return made
@@ -71,7 +71,7 @@ class DeviceArray:
         """Waits for the default stream and copies to a packed host array of as many bytes."""
         view = look_at("out", out)
         first, end = view.first_and_end()
-        if view.device >= 0 or view.read_only or not _is_packed(view) or end - first != self.nbytes:
+        if view.device >= 0 or view.read_only or not is_packed(view) or end - first != self.nbytes:
             refuse(
                 "out",
                 f"it is no packed, writable host array of {self.nbytes} bytes",
@@ -138,13 +138,3 @@ class DeviceArray:
         if getattr(self, "pointer", 0) and self._handle.is_ours():
             with self._current:
                 self._free(self._handle.pointer, self.pointer)
-
-
-def _is_packed(view: View) -> bool:
-    """Is its last dimension the fastest, without gaps?"""
-    step = 1
-    for size, stride in zip(reversed(view.shape), reversed(view.strides)):
-        if size > 1 and stride != step:
-            return False
-        step *= max(size, 1)
-    return True

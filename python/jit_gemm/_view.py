@@ -166,6 +166,18 @@ def packed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def is_packed(view: View) -> bool:
+    """Is its last dimension the fastest, without gaps? Of no elements it is."""
+    if 0 in view.shape:
+        return True
+    step = 1
+    for size, stride in zip(reversed(view.shape), reversed(view.strides)):
+        if size > 1 and stride != step:
+            return False
+        step *= max(size, 1)
+    return True
+
+
 def _of_numpy(field: str, array: Any) -> View:
     if not array.dtype.isnative:
         refuse(field, f"elements of {array.dtype} are not in this machine's byte order")
