@@ -7,19 +7,8 @@
 
 #include "run_launch.h"
 
-static const char *const chips[] = {"h100", "h200", "b200"};
-
 int bench_modelled_check(const struct bench_modelled *settings)
 {
-    bool known = settings->chip == NULL;
-
-    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
-        known = known || strcmp(settings->chip, chips[i]) == 0;
-    }
-    if (!known) {
-        return cli_usage_error("--chip: there is no `%s`; use h100, h200 or b200",
-                               settings->chip);
-    }
     if (settings->mhz < 0 || settings->mhz > 10000) {
         return cli_usage_error(
             "--mhz: from 1 to 10000, or 0 for what the chip's power leaves");

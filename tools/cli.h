@@ -84,6 +84,7 @@ const struct cli_variable *cli_variables(size_t *ret_count);
 enum cli_option_kind {
     CLI_FLAG,   /* target: bool, set to true */
     CLI_TEXT,   /* target: const char * */
+    CLI_CHOICE, /* the same, one of the words of `value`: "auto|gpu|emulator" */
     CLI_INT,    /* target: int64_t, not negative */
     CLI_NUMBER, /* target: double */
     CLI_BYTES,  /* target: uint64_t, with K, M or G for powers of 1024 */
@@ -184,11 +185,11 @@ struct cli_context_options {
     struct cli_list cache_roots, cache_keys;
     int64_t cache_least_serial;
     const char *driver, *device; /* NULL where the command has no such option */
-    bool no_cache, verbose;
+    bool no_cache, verbose, nvtx;
     int64_t compile_limit_s; /* 0: the library's default */
     bool log_errors; /* print logged errors too: where one call can fail many times */
 };
-#define CLI_CONTEXT_OPTION_COUNT 14
+#define CLI_CONTEXT_OPTION_COUNT 15
 /* Fills the first entries of a table with --cache-key and --cache-least-serial. */
 #define CLI_SIGNER_OPTION_COUNT 2
 void cli_signer_table(struct cli_context_options *options,
@@ -206,11 +207,8 @@ int cli_set_cache_keys(const struct cli_context_options *options, cli_keys keys,
  * which is `auto` by default, and --driver. */
 void cli_context_table(struct cli_context_options *options, bool with_device,
                        struct cli_option ret_table[CLI_CONTEXT_OPTION_COUNT]);
-/* CLI_OK if --device names one, and agrees with --driver; or the error was printed. */
+/* CLI_OK if --device agrees with --driver; or the error was printed. */
 int cli_check_device(const struct cli_context_options *options);
-/* Reads a value of --device that says for which device something is built: `gpu` or
- * `emulator`. CLI_OK, or the error was printed. */
-int cli_read_target(const char *text, bool *ret_is_emulator);
 /* Puts the current folder in front of a relative path; `option` is who names it. CLI_OK, or
  * the error was printed. */
 int cli_absolute_path(const char *option, const char *path, char *buffer, size_t size);

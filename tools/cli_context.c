@@ -40,7 +40,7 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
             "--device", "auto|gpu|emulator",
             "the GPU; the emulator, which executes the kernels'\nPTX on the CPU; or, by "
             "default, the first of the two\nthat is there",
-            CLI_TEXT, &options->device};
+            CLI_CHOICE, &options->device};
     }
     ret_table[count++] =
         (struct cli_option){"--arch", "ARCH",
@@ -81,19 +81,14 @@ void cli_context_table(struct cli_context_options *options, bool with_device,
         (struct cli_option){"--compile-limit", "SECONDS", "most time of one compile; 120",
                             CLI_INT, &options->compile_limit_s};
     ret_table[count++] = (struct cli_option){
+        "--nvtx", NULL,
+        "NVTX ranges around creates, compiles, loads and runs;\ndefault: JIT_GEMM_NVTX, "
+        "then none",
+        CLI_FLAG, &options->nvtx};
+    ret_table[count++] = (struct cli_option){
         "--verbose", NULL, "say what the library does, and show compiler logs", CLI_FLAG,
         &options->verbose};
     ret_table[count] = (struct cli_option){0};
-}
-
-int cli_read_target(const char *text, bool *ret_is_emulator)
-{
-    if (strcmp(text, "gpu") != 0 && strcmp(text, CLI_EMULATOR) != 0) {
-        return cli_usage_error(
-            "--device: `%s` is nothing to build for; use gpu or emulator", text);
-    }
-    *ret_is_emulator = strcmp(text, CLI_EMULATOR) == 0;
-    return CLI_OK;
 }
 
 int cli_absolute_path(const char *option, const char *path, char *buffer, size_t size)
@@ -166,16 +161,10 @@ int cli_set_cache_keys(const struct cli_context_options *options, cli_keys keys,
 
 int cli_check_device(const struct cli_context_options *options)
 {
-    const char *device = options->device;
+    const bool is_emulator =
+        options->device != NULL && strcmp(options->device, CLI_EMULATOR) == 0;
 
-    if (device == NULL || strcmp(device, "auto") == 0 || strcmp(device, "gpu") == 0) {
-        return CLI_OK;
-    }
-    if (strcmp(device, CLI_EMULATOR) != 0) {
-        return cli_usage_error(
-            "--device: there is no device `%s`; use auto, gpu or emulator", device);
-    }
-    if (options->driver != NULL) {
+    if (is_emulator && options->driver != NULL) {
         return cli_usage_error("--device emulator and --driver exclude each other");
     }
     return CLI_OK;
@@ -322,6 +311,7 @@ static int open_context(const struct cli_context_options *options, bool needs_de
         .driver = options->driver,
         .nvrtc = options->nvrtc,
         .no_cache = options->no_cache,
+        .nvtx = options->nvtx ? JIT_GEMM_NVTX_ON : JIT_GEMM_NVTX_ENVIRONMENT,
         .policy = policy,
         .log = cli_log,
         .log_user = options->log_errors ? &log_errors : NULL,

@@ -12,7 +12,7 @@
 static const char *color_text = "auto";
 static const struct cli_option common_options[] = {
     {"--color", "auto|always|never",
-     "colour; by default auto: on a terminal, unless\nNO_COLOR is set", CLI_TEXT,
+     "colour; by default auto: on a terminal, unless\nNO_COLOR is set", CLI_CHOICE,
      &color_text},
     {0},
 };
@@ -173,6 +173,57 @@ static bool read_bytes(const char *text, uint64_t *ret_bytes)
     return true;
 }
 
+/* What others call a choice. */
+static const struct {
+    const char *said, *name;
+} other_choices[] = {{"cpu", CLI_EMULATOR},  {"emu", CLI_EMULATOR}, {"cuda", "gpu"},
+                     {"cublas", "cublaslt"}, {"sass", "cubin"},     {"cu", "source"}};
+
+/* "auto, gpu or emulator" of "auto|gpu|emulator". */
+static void list_choices(const char *choices, char *ret_list, size_t size)
+{
+    size_t used = 0;
+
+    for (const char *word = choices; *word != '\0';) {
+        const size_t length = strcspn(word, "|");
+        const bool has_more = word[length] == '|';
+        const bool is_last_but_one = has_more && strchr(word + length + 1, '|') == NULL;
+        const char *separator = is_last_but_one ? " or " : has_more ? ", " : "";
+        const int written =
+            snprintf(ret_list + used, size - used, "%.*s%s", (int)length, word, separator);
+
+        used += (size_t)written < size - used ? (size_t)written : size - used - 1;
+        word += length + has_more;
+    }
+}
+
+static int store_choice(const struct cli_option *option, const char *value)
+{
+    struct jg_nearest nearest = jg_nearest_begin(value, strlen(value));
+    char list[256] = "use ";
+
+    for (const char *word = option->value; *word != '\0';) {
+        const size_t length = strcspn(word, "|");
+
+        if (length == strlen(value) && memcmp(word, value, length) == 0) {
+            *(const char **)option->target = value;
+            return CLI_OK;
+        }
+        jg_nearest_try(&nearest, word, length);
+        for (size_t i = 0; i < sizeof(other_choices) / sizeof(other_choices[0]); i++) {
+            const char *name = other_choices[i].name;
+
+            if (strlen(name) == length && memcmp(word, name, length) == 0) {
+                jg_nearest_other(&nearest, other_choices[i].said, name);
+            }
+        }
+        word += length + (word[length] == '|');
+    }
+    list_choices(option->value, list + 4, sizeof(list) - 4);
+    return cli_usage_error("%s: there is no `%s`; %s", option->name, value,
+                           jg_near_hint(&nearest, list).text);
+}
+
 static int store_value(const struct cli_option *option, const char *value)
 {
     char *end;
@@ -185,6 +236,8 @@ static int store_value(const struct cli_option *option, const char *value)
     case CLI_TEXT:
         *(const char **)option->target = value;
         return CLI_OK;
+    case CLI_CHOICE:
+        return store_choice(option, value);
     case CLI_INT: {
         long long number = strtoll(value, &end, 0);
 
@@ -290,5 +343,6 @@ int cli_parse_words(const struct cli_help *help, const char *words_help,
         }
     }
     *ret_words = words;
-    return cli_set_color(color_text) == CLI_OK ? -1 : CLI_USAGE;
+    cli_set_color(color_text);
+    return -1;
 }

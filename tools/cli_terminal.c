@@ -13,26 +13,11 @@ enum { MOST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 
 static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color_mode;
 
-static bool read_color(const char *text)
+void cli_set_color(const char *text)
 {
-    if (strcmp(text, "auto") == 0) {
-        color_mode = COLOR_AUTO;
-    } else if (strcmp(text, "always") == 0) {
-        color_mode = COLOR_ALWAYS;
-    } else if (strcmp(text, "never") == 0) {
-        color_mode = COLOR_NEVER;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-int cli_set_color(const char *text)
-{
-    return read_color(text)
-               ? CLI_OK
-               : cli_usage_error("--color: there is no `%s`; use auto, always or never",
-                                 text);
+    color_mode = strcmp(text, "always") == 0  ? COLOR_ALWAYS
+                 : strcmp(text, "never") == 0 ? COLOR_NEVER
+                                              : COLOR_AUTO;
 }
 
 void cli_find_color(int argc, char **argv)
@@ -41,9 +26,9 @@ void cli_find_color(int argc, char **argv)
 
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], option) == 0 && i + 1 < argc) {
-            (void)read_color(argv[i + 1]);
+            cli_set_color(argv[i + 1]);
         } else if (strncmp(argv[i], "--color=", sizeof(option)) == 0) {
-            (void)read_color(argv[i] + sizeof(option));
+            cli_set_color(argv[i] + sizeof(option));
         }
     }
 }

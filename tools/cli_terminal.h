@@ -17,10 +17,9 @@ enum cli_tone {
     CLI_TONE_HINT     /* hints */
 };
 
-/* Takes the value of --color: auto, always or never. CLI_OK, or the error was printed. */
-int cli_set_color(const char *text);
-/* The same of a whole command line, so that errors in other options have it too; a wrong
- * value is left to cli_set_color. */
+/* Takes the value of --color: always, never, or else auto. */
+void cli_set_color(const char *text);
+/* The same of a whole command line, so that errors in other options have it too. */
 void cli_find_color(int argc, char **argv);
 /* What sets the tone, "" where the file has no colour: by --color, NO_COLOR, TERM=dumb and
  * whether it is a terminal. */

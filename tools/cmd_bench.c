@@ -160,11 +160,6 @@ static int bench_problems(const struct bench_options *options, jit_gemm_context 
 static int check_options(const struct bench_options *options,
                          const struct cli_problem *model)
 {
-    if (options->against != NULL && strcmp(options->against, "cublaslt") != 0 &&
-        strcmp(options->against, "dense") != 0) {
-        return cli_usage_error("--against: there is no `%s`; use cublaslt or dense",
-                               options->against);
-    }
     if (options->rounds > GEMM_BENCH_MAX_ROUNDS) {
         return cli_usage_error("--rounds: at most %d", GEMM_BENCH_MAX_ROUNDS);
     }
@@ -223,10 +218,10 @@ int cmd_bench(int argc, char **argv)
     struct bench_options options = {.seed = 1};
     struct cli_problem model = {0};
     const struct cli_option own[] = {
-        {"--against", "NAME",
-         "what to measure beside: cublaslt, that library; of groups\n"
-         "dense, a product of our own for each of them",
-         CLI_TEXT, &options.against},
+        {"--against", "cublaslt|dense",
+         "what to measure beside: that library; or of groups\n"
+         "a product of our own for each of them",
+         CLI_CHOICE, &options.against},
         PROBLEM_LIST_GROUP_SIZES(&options.group_sizes),
         {"--shapes", "FILE", "problems, one in a line, beside those that are given",
          CLI_TEXT, &options.shapes},
@@ -245,8 +240,8 @@ int cmd_bench(int argc, char **argv)
         {"--out", "FILE", "append it to a file, beside the table", CLI_TEXT, &options.out},
         {"--modelled", NULL, "times of the emulator's time model, of no measurement",
          CLI_FLAG, &options.modelled},
-        {"--chip", "NAME", "modelled: h100, h200 or b200, default the emulated device",
-         CLI_TEXT, &options.model.chip},
+        {"--chip", "h100|h200|b200", "modelled: which, default the emulated device",
+         CLI_CHOICE, &options.model.chip},
         {"--mhz", "N", "modelled: its clock, default what the chip's power leaves", CLI_INT,
          &options.model.mhz},
         {0},

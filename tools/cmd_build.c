@@ -15,28 +15,11 @@ static const struct cli_help build_help = {
     "      --operand bias:row_vector:f16 --arch sm_90a --emit ptx -o gemm.ptx\n",
 };
 
-static int read_emit(const char *text, jit_gemm_emit *ret_emit)
+static jit_gemm_emit read_emit(const char *text)
 {
-    static const struct {
-        const char *name;
-        jit_gemm_emit emit;
-    } rows[] = {
-        {"cubin", JIT_GEMM_EMIT_CUBIN},
-        {"ptx", JIT_GEMM_EMIT_PTX},
-        {"source", JIT_GEMM_EMIT_SOURCE},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strcmp(rows[i].name, text) == 0) {
-            *ret_emit = rows[i].emit;
-            return CLI_OK;
-        }
-    }
-    if (strcmp(text, "ltoir") == 0) {
-        return cli_usage_error(
-            "--emit ltoir is not in this version; use cubin, ptx or source");
-    }
-    return cli_usage_error("--emit: there is no form `%s`; use cubin, ptx or source", text);
+    return strcmp(text, "ptx") == 0      ? JIT_GEMM_EMIT_PTX
+           : strcmp(text, "source") == 0 ? JIT_GEMM_EMIT_SOURCE
+                                         : JIT_GEMM_EMIT_CUBIN;
 }
 
 static void print_json(const struct cli_problem *problem, const jit_gemm_context *context,
@@ -101,11 +84,10 @@ int cmd_build(int argc, char **argv)
     bool json = false;
     const struct cli_option own[] = {
         {"-o", "FILE", "file to write; - is standard output", CLI_TEXT, &path},
-        {"--emit", "cubin|ptx|source", "what to write; cubin", CLI_TEXT, &emit_text},
+        {"--emit", "cubin|ptx|source", "what to write; cubin", CLI_CHOICE, &emit_text},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
-    jit_gemm_emit emit = JIT_GEMM_EMIT_CUBIN;
     int words = 0, code;
 
     code =
@@ -121,12 +103,9 @@ int cmd_build(int argc, char **argv)
         return cli_usage_error(
             "--json and `-o -` both write to standard output; name a file");
     }
-    code = read_emit(emit_text, &emit);
+    code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
-        code = cli_problem_read(&problem, argv + 1, words);
-    }
-    if (code == CLI_OK) {
-        code = build_artifact(&options, &problem, emit, path, json);
+        code = build_artifact(&options, &problem, read_emit(emit_text), path, json);
     }
     cli_problem_free(&problem);
     return code;

@@ -149,14 +149,13 @@ int cache_export(int argc, char **argv)
         {"--device", "gpu|emulator",
          "machine code, or the PTX that the emulator takes;\ndefault: both, and of a "
          "manifest machine code",
-         CLI_TEXT, &device},
+         CLI_CHOICE, &device},
         {"--recipe", "FILE", "of a manifest, take configs from what `jit-gemm tune` wrote",
          CLI_TEXT, &options.recipe},
         {0},
     };
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
     const struct cli_option *groups[] = {own, context_table, NULL};
-    bool is_emulator = false;
     int words = 0, code;
 
     cli_context_table(&options, false, context_table);
@@ -187,16 +186,10 @@ int cache_export(int argc, char **argv)
             : options.recipe != NULL ? "--recipe"
                                      : "--cache-root");
     }
-    if (device != NULL) {
-        code = cli_read_target(device, &is_emulator);
-        if (code != CLI_OK) {
-            return code;
-        }
-    }
     return export_folder(options.cache_dir, options.arch,
-                         device == NULL ? NULL
-                         : is_emulator  ? "ptx"
-                                        : "cubin",
+                         device == NULL                      ? NULL
+                         : strcmp(device, CLI_EMULATOR) == 0 ? "ptx"
+                                                             : "cubin",
                          path, json);
 }
 

@@ -329,14 +329,13 @@ int cache_explain(int argc, char **argv)
     const char *device = "gpu";
     bool json = false;
     const struct cli_option own[] = {
-        {"--device", "gpu|emulator", "whose kernel: machine code, or PTX", CLI_TEXT,
+        {"--device", "gpu|emulator", "whose kernel: machine code, or PTX", CLI_CHOICE,
          &device},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &json},
         {0},
     };
     jit_gemm_context *context = NULL;
     jg_cache *cache = NULL;
-    bool is_emulator = false;
     int words = 0, code;
 
     code = cli_parse_problem(&explain_help, own, &problem, &options, false, argc, argv,
@@ -355,11 +354,9 @@ int cache_explain(int argc, char **argv)
         jg_cache_close(cache);
         return code;
     }
-    code = cli_read_target(device, &is_emulator);
-    if (code == CLI_OK) {
-        options.driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
-        code = cli_problem_read(&problem, argv + 1, words);
-    }
+    const bool is_emulator = strcmp(device, CLI_EMULATOR) == 0;
+    options.driver = is_emulator ? CLI_EMULATOR : NULL; /* opened if no arch is named */
+    code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
         code = cli_context_open(&options, false, JIT_GEMM_POLICY_FORBID, &context);
     }

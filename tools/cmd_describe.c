@@ -18,6 +18,8 @@ static const char *kind_name(enum cli_option_kind kind)
         return "flag";
     case CLI_TEXT:
         return "text";
+    case CLI_CHOICE:
+        return "choice";
     case CLI_INT:
         return "int";
     case CLI_NUMBER:

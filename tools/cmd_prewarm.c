@@ -319,7 +319,6 @@ int cli_run_manifest(const struct cli_manifest_job *job,
 {
     struct progress progress = {.is_terminal = isatty(STDERR_FILENO)};
     const char *archs[MAX_ARCHS] = {0};
-    bool is_emulator = false;
     jit_gemm_prewarm_options settings = {.struct_size = sizeof(settings),
                                          .progress = show_progress,
                                          .progress_user = &progress,
@@ -344,10 +343,8 @@ int cli_run_manifest(const struct cli_manifest_job *job,
     if (job->jobs > 1024) {
         return cli_usage_error("--jobs: at most 1024");
     }
-    int code = cli_read_target(job->device, &is_emulator);
-    if (code != CLI_OK) {
-        return code;
-    }
+    const bool is_emulator = strcmp(job->device, CLI_EMULATOR) == 0;
+    int code = CLI_OK;
     settings.jobs = (uint32_t)job->jobs;
     settings.ptx = is_emulator;
     options->log_errors = true;
@@ -394,7 +391,8 @@ static int run_command(const struct cli_help *help, struct cli_manifest_job *job
         {"--jobs", "N", "builds at a time; 0, the default: by processors and memory",
          CLI_INT, &job->jobs},
         {"--device", "gpu|emulator",
-         "build machine code, or the PTX that the emulator takes", CLI_TEXT, &job->device},
+         "build machine code, or the PTX that the emulator takes", CLI_CHOICE,
+         &job->device},
         {"--recipe", "FILE", "take configs from what `jit-gemm tune` wrote", CLI_TEXT,
          &options.recipe},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &job->json},

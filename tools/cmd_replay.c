@@ -97,7 +97,7 @@ int cmd_replay(int argc, char **argv)
         {"--device", "auto|gpu|emulator",
          "where to load what failed to load, and to launch what\nfailed to launch; by default "
          "it is only compiled",
-         CLI_TEXT, &options.device},
+         CLI_CHOICE, &options.device},
         {"--arch", "ARCH", "of the device; the capsule's", CLI_TEXT, &options.arch},
         {"--nvrtc", "PATH", "NVRTC library to open", CLI_TEXT, &options.nvrtc},
         {"--compile-limit", "SECONDS", "most time of one compile; 120", CLI_INT,

@@ -66,6 +66,32 @@ struct jg_near_hint cli_near_epilogue(const char *name, const char *hint)
     return jg_near_hint(&nearest, hint);
 }
 
+/* Reads a type of D as a problem has it, for the same hint. */
+static int read_d(const char *text, jit_gemm_dtype *ret_d)
+{
+    char words[64], hint[512] = "";
+    jit_gemm_problem problem;
+    jit_gemm_diagnostics *diagnostics = NULL;
+    jit_gemm_diagnostic item = {.struct_size = sizeof(item)};
+
+    if (text == NULL) {
+        *ret_d = JIT_GEMM_DTYPE_NONE;
+        return CLI_OK;
+    }
+    const bool is_word = strcspn(text, " \t\n") == strlen(text) && strlen(text) < 32;
+    snprintf(words, sizeof(words), "16x16x16 bf16 d=%s", is_word ? text : "?");
+    if (jit_gemm_problem_parse(words, &problem) == JIT_GEMM_OK) {
+        *ret_d = problem.d.dtype;
+        return CLI_OK;
+    }
+    if (jit_gemm_diagnostics_take(&diagnostics) == JIT_GEMM_OK &&
+        jit_gemm_diagnostics_get(diagnostics, 0, &item) == JIT_GEMM_OK) {
+        snprintf(hint, sizeof(hint), "%s", item.hint);
+    }
+    jit_gemm_diagnostics_destroy(&diagnostics);
+    return cli_usage_error("--d: there is no type `%s`; %s", text, hint);
+}
+
 static void print_json(const jit_gemm_named_epilogue *named)
 {
     printf("{");
@@ -163,8 +189,8 @@ int epilogue_show(int argc, char **argv)
     if (words != 1) {
         return cli_usage_error("give one name; `jit-gemm epilogue list` has them");
     }
-    if (d_text != NULL && !element_dtype_parse(d_text, &d)) {
-        return cli_usage_error("--d: there is no type `%s`", d_text);
+    if (read_d(d_text, &d) != CLI_OK) {
+        return CLI_USAGE;
     }
     if (!cli_find_named_epilogue(argv[1], d, &named)) {
         return cli_usage_error(

@@ -44,9 +44,12 @@ static int read_size(const char *list, const char **at, int64_t *ret_size)
     const long long size = strtoll(*at, &end, 10);
 
     if (end == *at || size < 0 || size > INT32_MAX || (*end != ',' && *end != '\0')) {
-        return cli_usage_error("--group-sizes: `%s` is no list of sizes such as 0,7,1200, "
-                               "nor uniform or zipf",
-                               list);
+        struct jg_nearest nearest = jg_nearest_begin(list, strlen(list));
+        jg_nearest_try(&nearest, "uniform", strlen("uniform"));
+        jg_nearest_try(&nearest, "zipf", strlen("zipf"));
+        return cli_usage_error(
+            "--group-sizes: `%s` is no list of sizes; %s", list,
+            jg_near_hint(&nearest, "give sizes such as 0,7,1200, or uniform or zipf").text);
     }
     *ret_size = size;
     *at = end + (*end == ',');

@@ -89,6 +89,27 @@ static bool is_in_place(const struct cli_problem *problem, size_t operand, const
            strcmp(problem->operands[operand].name, name) == 0;
 }
 
+static int refuse_in_place(const struct cli_problem *problem,
+                           const struct run_launch *launch)
+{
+    struct jg_nearest nearest =
+        jg_nearest_begin(launch->in_place, strlen(launch->in_place));
+
+    if (launch->inputs.c.base != 0) {
+        jg_nearest_try(&nearest, "C", 1);
+    }
+    for (size_t i = 0; i < problem->operand_count; i++) {
+        const char *name = problem->operands[i].name;
+
+        if (is_in_place(problem, i, name)) {
+            jg_nearest_try(&nearest, name, strlen(name));
+        }
+    }
+    return cli_usage_error(
+        "--in-place: there is no matrix `%s` to read; %s", launch->in_place,
+        jg_near_hint(&nearest, "give C, or the name of a matrix operand").text);
+}
+
 /* Finds what D is written over: it has to lie as D does. */
 static int find_in_place(const struct cli_problem *problem, struct run_launch *launch)
 {
@@ -107,10 +128,7 @@ static int find_in_place(const struct cli_problem *problem, struct run_launch *l
         }
     }
     if (found == NULL) {
-        return cli_usage_error(
-            "--in-place: there is no matrix `%s` to read; give C, or the "
-            "name of a matrix operand",
-            launch->in_place);
+        return refuse_in_place(problem, launch);
     }
     if (found->view.dtype != d->dtype || found->view.ld != d->ld ||
         found->view.batch_stride != d->batch_stride) {

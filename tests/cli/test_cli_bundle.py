@@ -319,7 +319,7 @@ def test_wrong_words_are_named():
                 (["cache", "export", "a", "b", "-o", "c"], "cache export: name one manifest, or none"),
                 (["cache", "export", "-o", "c", "--no-cache"], "leave out --no-cache"),
                 (["cache", "export", "-o", "c", "--cache-root", "d"], "leave out --cache-root"),
-                (["cache", "export", "-o", "c", "--device", "tpu"], "`tpu` is nothing to build for"),
+                (["cache", "export", "-o", "c", "--device", "tpu"], "there is no `tpu`; did you mean gpu?"),
                 (["cache", "import"], "cache import: name one bundle"),
                 (["cache", "verify", "a", "b"], "cache verify: name one bundle, or none"),
                 (["cache", "verify", "a", "--remove"], "leave out --remove"),

@@ -192,7 +192,7 @@ def test_words_of_replay_are_checked():
                 (["a", "b"], 2, "name the folder of one capsule"),
                 ([folder.path / "empty"], 2, "capsule.txt: is not there"),
                 ([folder.path / "none"], 1, "cannot be opened"),
-                (["--device", "x", "y"], 2, "there is no device `x`"),
+                (["--device", "x", "y"], 2, "there is no `x`; use auto, gpu or emulator"),
                 (["--capsule", "x", "y"], 2, "--capsule")):
             done = tool("replay", *words, "--nvrtc", BROKEN)
             expect_exit(done, code)

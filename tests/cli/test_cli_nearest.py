@@ -6,6 +6,7 @@ Usage: test_cli_nearest.py JIT_GEMM SOURCE_ROOT
 
 Nothing here needs a GPU or a compiler.
 """
+import json
 import sys
 
 from cli_harness import ARCH, expect, expect_exit, named_tests, run_tests, tool
@@ -52,6 +53,51 @@ def test_keys_and_their_values():
                         ("accumulate=fats", "fast"), ("layout=A's", None)):
         expect_meant([*PLAN, "bf16", word, *ARCH], meant)
     expect_meant([*PLAN, "bf16", *ARCH, "--config", "tle=128x128"], "tile")
+
+
+def test_values_that_are_one_of_a_few():
+    run, build = ["run", "256x256x256", "bf16", *ARCH], ["build", "256x256x256", "bf16", *ARCH, "-o", "-"]
+    bench = ["bench", "256x256x256", "bf16"]
+    for words, meant in (([*run, "--device", "emulater"], "emulator"), ([*run, "--device", "cpu"], "emulator"),
+                         ([*run, "--device", "CUDA"], "gpu"), ([*run, "--device", "quantum"], None),
+                         ([*run, "--device="], None), ([*run, "--color", "allways"], "always"),
+                         ([*build, "--emit", "pxt"], "ptx"), ([*build, "--emit", "SASS"], "cubin"),
+                         ([*build, "--emit", "sorce"], "source"), ([*build, "--emit", "ltoir"], None),
+                         ([*bench, "--against", "cublas"], "cublaslt"), ([*bench, "--against", "dens"], "dense"),
+                         ([*bench, "--against", "mkl"], None), ([*bench, "--chip", "H100"], "h100"),
+                         ([*bench, "--chip", "a100"], "h100"), (["doctor", "--device", "emu"], "emulator"),
+                         (["replay", "x", "--device", "gpuu"], "gpu"),
+                         (["prewarm", "x", *ARCH, "--device", "emulator2"], "emulator"),
+                         (["verify-manifest", "x", *ARCH, "--device", "GPU"], "gpu"),
+                         (["cache", "export", "-o", "x", "--device", "gqu"], "gpu"),
+                         (["cache", "explain", "x", "--device", "cpu"], "emulator"),
+                         (["epilogue", "show", "quantise", "--d", "bfloat16"], "bf16"),
+                         (["epilogue", "show", "quantise", "--d", "fp8"], "e4m3"),
+                         (["epilogue", "show", "quantise", "--d", "x y"], None)):
+        expect_meant(words, meant)
+    groups = ["bench", "m=64 n=64 k=64 a=bf16 groups=4", "--group-sizes"]
+    for value, meant in (("zip", "zipf"), ("unifrom", "uniform"), ("0,x", None)):
+        expect_meant([*groups, value], meant)
+
+
+def test_every_option_with_words_refuses_another_and_lists_them():
+    """Of the command's own table: an option that is added is in it."""
+    described = json.loads(tool("describe").stdout)
+    leaves = [([one["name"], leaf["name"]] if "commands" in one else [one["name"]], leaf)
+              for one in described["commands"] for leaf in one.get("commands", [one])]
+    seen = set()
+    for words, leaf in leaves:
+        for option in leaf["options"]:
+            choices = option.get("value", "").split("|")
+            if len(choices) < 2 or not all(word.islower() for word in choices):
+                continue
+            expect(option["kind"] == "choice", f"{words} {option['name']} is checked where it is read")
+            done = tool(*words, option["name"], "qqqqqqqq")
+            expect_exit(done, 2)
+            listed = f"use {', '.join(choices[:-1])} or {choices[-1]}"
+            expect(f"{option['name']}: there is no `qqqqqqqq`; {listed}" in done.stderr, f"{words}", done)
+            seen.add(option["name"])
+    expect(seen >= {"--device", "--emit", "--against", "--chip", "--color"}, f"{seen}")
 
 
 def test_commands_options_and_epilogues():
