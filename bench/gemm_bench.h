@@ -146,10 +146,6 @@ int gemm_bench_measure_kernels(struct gemm_bench *bench,
 /* Sets the pointer to NULL. Accepts NULL. */
 void gemm_bench_close(struct gemm_bench **bench);
 
-/* A table for people: a head, then one block a problem. */
-void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine);
-void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result);
-
 /* One line of JSON; `command_line` may be NULL. */
 void gemm_bench_print_json(FILE *out, const struct gemm_bench_machine *machine,
                            const struct gemm_bench_result *result,

@@ -4,65 +4,6 @@
 #include "gemm_bench.h"
 #include <stdbool.h>
 
-void gemm_bench_print_head(FILE *out, const struct gemm_bench_machine *machine)
-{
-    fprintf(
-        out,
-        "# %s, jit_gemm %s\n"
-        "# %s: compute capability %d.%d, %d multiprocessors, L2 %.0f MiB\n"
-        "# driver for CUDA %d.%d; cuBLASLt %s\n"
-        "# median of the rounds; spread: quartile distance over median; ratio: time over "
-        "jit_gemm's time; MHz, W: clock and power while they ran, 0 if not known\n",
-        machine->date, jit_gemm_version_string(), machine->device, machine->cc_major,
-        machine->cc_minor, machine->sm_count, machine->l2_mib,
-        machine->driver_cuda_version / 1000, machine->driver_cuda_version % 1000 / 10,
-        machine->cublaslt);
-}
-
-static void print_entry(FILE *out, const struct gemm_bench_entry *entry, bool is_first)
-{
-    if (entry->absent) {
-        fprintf(out, "  %-32s absent: %s\n", entry->name, entry->note);
-        return;
-    }
-    fprintf(out, "  %-32s %10.2f %9.1f %7.3f %6.1f%% %5.0f %4.0f ", entry->name,
-            entry->median_us, entry->tflops, entry->ratio, entry->spread * 100.0,
-            entry->sm_mhz, entry->watts);
-    if (is_first) {
-        fprintf(out, "%9s", "");
-    } else {
-        fprintf(out, "%9.1e", entry->difference);
-    }
-    fprintf(out, "  %s%s%s\n", entry->note,
-            entry->note[0] != '\0' && entry->host_bound ? "; " : "",
-            entry->host_bound ? "launch-bound" : "");
-}
-
-void gemm_bench_print_result(FILE *out, const struct gemm_bench_result *result)
-{
-    fprintf(out, "\n%s\n", result->problem);
-    if (result->epilogue[0] != '\0') {
-        fprintf(out, "  epilogue  %s\n", result->epilogue);
-    }
-    if (result->groups[0] != '\0') {
-        fprintf(out, "  groups    %s\n", result->groups);
-    }
-    fprintf(
-        out,
-        "  config    %s; %u registers, %u bytes spilled, %u CTAs\n"
-        "  method    %d rounds there and back, %d launches each%s, %zu input sets of together %.0f MiB\n",
-        result->config, result->registers, result->spill_bytes, result->grid_ctas,
-        result->rounds, result->launches,
-        result->replays ? " by a replay of a CUDA graph" : "", result->sets,
-        result->sets_mib);
-    fprintf(out, "  %-32s %10s %9s %7s %7s %5s %4s %9s\n", "", "us", "TFLOP/s", "ratio",
-            "spread", "MHz", "W", "max diff");
-    for (size_t i = 0; i < result->entry_count; i++) {
-        print_entry(out, &result->entries[i], i == 0);
-    }
-    fflush(out);
-}
-
 static void print_string_field(FILE *out, const char *name, const char *value)
 {
     fprintf(out, "\"%s\":", name);

@@ -57,14 +57,27 @@ static void print_result(const struct bench_modelled *settings,
                          (double)(inputs->batch > 0 ? inputs->batch : 1);
 
     if (settings->json) {
-        printf("{\"modelled\":true,\"device\":\"%s\",\"chip\":\"%s\",\"mhz\":%" PRId64
-               ",\"problem\":\"%s\",\"config\":\"%s\",\"modelled_us\":%.4f,"
-               "\"modelled_tflops\":%.2f}\n",
-               launch->device.name, settings->chip != NULL ? settings->chip : "device",
-               settings->mhz, problem, launch->info.config, us, flops / us * 1e-6);
+        struct cli_json json = {.file = stdout};
+
+        cli_json_open_command(&json, "bench");
+        cli_json_add_bool(&json, "modelled", true);
+        cli_json_add_text(&json, "device", launch->device.name);
+        cli_json_add_text(&json, "chip",
+                          settings->chip != NULL ? settings->chip : "device");
+        cli_json_add_int(&json, "mhz", settings->mhz);
+        cli_json_add_text(&json, "problem", problem);
+        cli_json_add_text(&json, "config", launch->info.config);
+        cli_json_add_double(&json, "modelled_us", us);
+        cli_json_add_double(&json, "modelled_tflops", flops / us * 1e-6);
+        cli_json_close_object(&json);
     } else {
-        printf("modelled %10.2f us %8.1f TFLOP/s  %s  %s\n", us, flops / us * 1e-6, problem,
-               launch->info.config);
+        const int column =
+            printf("modelled %10.2f us %8.1f TFLOP/s  ", us, flops / us * 1e-6);
+
+        cli_print_folded(stdout, problem, strlen(problem), (size_t)column, (size_t)column);
+        printf("%*s", column, "");
+        cli_print_folded(stdout, launch->info.config, strlen(launch->info.config),
+                         (size_t)column, (size_t)column);
     }
     fflush(stdout);
 }

@@ -11,11 +11,22 @@
 
 static void print_message(const char *kind, const char *format, va_list arguments)
 {
+    va_list again;
+
+    va_copy(again, arguments);
+    const int size = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = cli_alloc((size_t)size + 1);
+    vsnprintf(text, (size_t)size + 1, format, arguments);
     fflush(stdout);
     fprintf(stderr, "jit-gemm: %s%s%s", cli_tone(stderr, CLI_TONE_BAD), kind,
             cli_tone(stderr, CLI_TONE_END));
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    const size_t first = strcspn(text, "\n"); /* more lines are command lines: whole */
+    cli_print_line(stderr, text, first, strlen("jit-gemm: ") + strlen(kind), 4);
+    if (text[first] != '\0') {
+        fprintf(stderr, "%s\n", text + first + 1);
+    }
+    free(text);
 }
 
 int cli_usage_error(const char *format, ...)

@@ -6,6 +6,7 @@
 #include "../bench/bench_util.h"
 #include "../bench/gemm_bench.h"
 #include "bench_modelled.h"
+#include "bench_table.h"
 #include "problem_list.h"
 
 static const struct cli_help bench_help = {
@@ -93,7 +94,7 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
                               output->command_line);
     }
     if (output->has_table) {
-        gemm_bench_print_result(stdout, &result);
+        bench_table_print_result(&result);
     }
     return CLI_OK;
 }
@@ -125,7 +126,7 @@ static int measure_all(const struct bench_options *options, jit_gemm_context *co
         return cli_error("%s", error);
     }
     if (output->has_table) {
-        gemm_bench_print_head(stdout, gemm_bench_machine(bench));
+        bench_table_print_head(gemm_bench_machine(bench));
     }
     for (size_t i = 0; i < problems->count; i++) {
         show_progress(problems, i, verbose);

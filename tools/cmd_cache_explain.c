@@ -240,8 +240,10 @@ static const char *differences_of(const struct near_entry *near)
 static void print_text(const struct problem_search *search, const char *problem,
                        const char *folder, const char *reason)
 {
-    printf("problem  %s\narch     %s\nfolder   %s\n", problem, search->arch, folder);
-    printf("cached   %s\n", reason == NULL ? "yes" : "no");
+    cli_print_fact("problem", 9, problem);
+    cli_print_fact("arch", 9, search->arch);
+    cli_print_fact("folder", 9, folder);
+    cli_print_fact("cached", 9, reason == NULL ? "yes" : "no");
     for (size_t i = 0; i < search->exact_count; i++) {
         printf("%s %s\n",
                reason == NULL ? "entry   "
@@ -250,11 +252,14 @@ static void print_text(const struct problem_search *search, const char *problem,
                search->exact[i]);
     }
     if (reason != NULL) {
-        printf("reason   %s\n", reason);
+        cli_print_fact("reason", 9, reason);
     }
     for (size_t i = 0; i < search->near_count; i++) {
-        printf("near     %s %s\n", search->near[i].key, search->near[i].problem);
-        printf("         differs in %s\n", differences_of(&search->near[i]));
+        const struct near_entry *near = &search->near[i];
+        const int column = printf("near     %s ", near->key);
+
+        cli_print_line(stdout, near->problem, strlen(near->problem), (size_t)column, 9);
+        cli_print_fact("         differs in", 20, differences_of(near));
     }
 }
 

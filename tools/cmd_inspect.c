@@ -102,18 +102,24 @@ static unsigned count_allowed_registers(const struct findings *findings)
 
 /* ------------------------------------------------------------------------ for people */
 
+/* What a kind is, and how many of each there are. */
 static void print_opcodes(const struct listing *listing, size_t kind)
 {
+    char text[1024];
+    size_t used = (size_t)snprintf(text, sizeof(text), "%s", kinds[kind].about);
     const char *separator = " (";
 
-    for (size_t i = 0; i < listing->opcode_count; i++) {
+    for (size_t i = 0; i < listing->opcode_count && used < sizeof(text); i++) {
         if (is_of_kind(listing->opcodes[i].name, kind)) {
-            printf("%s%s %u", separator, listing->opcodes[i].name,
-                   listing->opcodes[i].count);
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %u", separator,
+                                     listing->opcodes[i].name, listing->opcodes[i].count);
             separator = ", ";
         }
     }
-    printf(")\n");
+    if (used < sizeof(text)) {
+        snprintf(text + used, sizeof(text) - used, ")");
+    }
+    cli_print_line(stdout, text, strlen(text), 9, 9);
 }
 
 static void print_loop(const struct listing_loop *loop)
@@ -125,16 +131,21 @@ static void print_loop(const struct listing_loop *loop)
                loop->address, loop->instructions);
         return;
     }
-    printf("  loop at 0x%04x: %u instructions per turn, %u multiplications, %u TMA loads",
-           loop->address, loop->instructions, loop->multiplications, loop->tma_loads);
+    char text[256], loads[64] = "", rate[64] = "";
     if (loop->tmem_loads) {
-        printf(", %u loads of tensor memory", loop->tmem_loads);
+        snprintf(loads, sizeof(loads), ", %u loads of tensor memory", loop->tmem_loads);
     }
     if (loop->multiplications) {
-        printf("; %.1f instructions per multiplication",
-               instructions / loop->multiplications);
+        snprintf(rate, sizeof(rate), "; %.1f instructions per multiplication",
+                 instructions / loop->multiplications);
     }
-    putchar('\n');
+    snprintf(
+        text, sizeof(text),
+        "loop at 0x%04x: %u instructions per turn, %u multiplications, %u TMA loads%s%s",
+        loop->address, loop->instructions, loop->multiplications, loop->tma_loads, loads,
+        rate);
+    fputs("  ", stdout);
+    cli_print_line(stdout, text, strlen(text), 2, 4);
 }
 
 static void print_code(const struct listing *listing)
@@ -147,7 +158,7 @@ static void print_code(const struct listing *listing)
 
         others -= count;
         if (count) {
-            printf("  %5u  %s", count, kinds[kind].about);
+            printf("  %5u  ", count);
             print_opcodes(listing, kind);
         }
     }

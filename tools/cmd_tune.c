@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_table.h"
 #include "problem_list.h"
 #include "tune.h"
 
@@ -198,7 +199,7 @@ static int tune(jit_gemm_context *context, const struct tune_options *options,
         return cli_error("%s", error);
     }
     if (!options->json) {
-        gemm_bench_print_head(stdout, gemm_bench_machine(bench));
+        bench_table_print_head(gemm_bench_machine(bench));
     }
     /* The second Ctrl-C ends the program at once; the file is whole even so. */
     interruptible = context;

@@ -105,7 +105,9 @@ static void tell(const char *name, const struct compare_report *report, bool is_
         verdict->is_wrong = true;
         cli_error("%s: %s", name, text);
     } else if (!is_quiet) {
-        printf("%-8s %s\n", name, text);
+        const int column = printf("%-8s ", name);
+
+        cli_print_line(stdout, text, strlen(text), (size_t)column, 9);
     }
     if (!(verdict->rel_error >= report->rel_error)) { /* also while it is NAN */
         verdict->rel_error = report->rel_error;

@@ -2,29 +2,66 @@
 /* Tables, JSON and the summary of jit-gemm tune. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tune.h"
 
+/* The fastest first, what was not made last. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct tune_candidate *x = *(const struct tune_candidate *const *)a;
+    const struct tune_candidate *y = *(const struct tune_candidate *const *)b;
+    const bool is_x_made = x->reason[0] == '\0', is_y_made = y->reason[0] == '\0';
+
+    if (is_x_made != is_y_made) {
+        return is_x_made ? -1 : 1;
+    }
+    if (!is_x_made || x->measured_us == y->measured_us) {
+        return x < y ? -1 : x > y; /* as the model has them */
+    }
+    return x->measured_us < y->measured_us ? -1 : 1;
+}
+
+static void print_candidate(const struct tune_problem *problem,
+                            const struct tune_candidate *candidate)
+{
+    enum { NUMBER_COLUMNS = 45 };
+    const double chosen_us = problem->candidates[0].measured_us;
+    const size_t number = (size_t)(candidate - problem->candidates);
+    char text[sizeof(candidate->config) + sizeof(candidate->reason) + 64];
+
+    if (candidate->reason[0] != '\0') {
+        printf("%12.2f %12s %8s %8s  ", candidate->predicted_us, "-", "-", "-");
+        snprintf(text, sizeof(text), "%s (not made: %s)", candidate->config,
+                 candidate->reason);
+    } else {
+        printf("%12.2f %12.2f %8.3f %7.1f%%  ", candidate->predicted_us,
+               candidate->measured_us, candidate->measured_us / chosen_us,
+               candidate->spread * 100.0);
+        snprintf(text, sizeof(text), "%s%s%s", candidate->config,
+                 number == 0 ? " (the model's choice)" : "",
+                 number == problem->best ? " (the fastest)" : "");
+    }
+    cli_print_folded(stdout, text, strlen(text), NUMBER_COLUMNS, NUMBER_COLUMNS);
+}
+
 static void print_table(const struct tune_problem *problem)
 {
-    const double chosen_us = problem->candidates[0].measured_us;
+    const struct tune_candidate **rows =
+        cli_alloc(problem->candidate_count * sizeof(*rows));
 
-    printf("\n%s\n%12s %12s %8s %8s  config\n", problem->text, "predicted us",
+    for (size_t i = 0; i < problem->candidate_count; i++) {
+        rows[i] = &problem->candidates[i];
+    }
+    qsort(rows, problem->candidate_count, sizeof(*rows), compare_candidates);
+    printf("\n%s", cli_tone(stdout, CLI_TONE_HEAD));
+    cli_print_folded(stdout, problem->text, strlen(problem->text), 0, 4);
+    printf("%s%12s %12s %8s %8s  config\n", cli_tone(stdout, CLI_TONE_END), "predicted us",
            "measured us", "ratio", "spread");
     for (size_t i = 0; i < problem->candidate_count; i++) {
-        const struct tune_candidate *candidate = &problem->candidates[i];
-
-        if (candidate->reason[0] != '\0') {
-            printf("%12.2f %12s %8s %8s  %s\n    not made: %s\n", candidate->predicted_us,
-                   "-", "-", "-", candidate->config, candidate->reason);
-            continue;
-        }
-        printf("%12.2f %12.2f %8.3f %7.1f%%  %s%s%s\n", candidate->predicted_us,
-               candidate->measured_us, candidate->measured_us / chosen_us,
-               candidate->spread * 100.0, candidate->config,
-               i == 0 ? " (the model's choice)" : "",
-               i == problem->best ? " (the fastest)" : "");
+        print_candidate(problem, rows[i]);
     }
+    free(rows);
 }
 
 static void print_json(const struct tune_problem *problem, const char *arch)
@@ -135,8 +172,11 @@ void tune_print_summary(const struct tune_problems *problems, const char *path, 
     if (regret.worst_problem != NULL) {
         printf(
             "\nthe model's choice takes %.3f times the fastest one's time (median), %.3f "
-            "times (95th percentile),\nat worst %.3f times: %s\n",
-            regret.median, regret.p95, regret.worst, regret.worst_problem);
+            "times (95th percentile),\n",
+            regret.median, regret.p95);
+        const int column = printf("at worst %.3f times: ", regret.worst);
+        cli_print_folded(stdout, regret.worst_problem, strlen(regret.worst_problem),
+                         (size_t)column, 4);
     }
     printf("tune: problems=%zu failed=%zu candidates=%zu regret_median=%.3f "
            "regret_p95=%.3f regret_worst=%.3f%s%s\n",

@@ -78,6 +78,18 @@ def expect(condition, message, done=None):
         raise AssertionError(message)
 
 
+def unfolded(done):
+    """What is on standard output, in one line with single blanks: the words of folded lines."""
+    return " ".join(done.stdout.split())
+
+
+def expect_width(text, most=100):
+    """No line is longer, but for a word without blanks, such as a path, which is never broken."""
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        expect(len(line) <= most or indent + max(map(len, line.split())) > most - 12, f"{len(line)} columns: {line}")
+
+
 def expect_exit(done, code):
     expect(done.returncode == code, f"expected exit {code}", done)
 

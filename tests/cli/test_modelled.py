@@ -11,7 +11,7 @@ import json
 import pathlib
 import sys
 
-from cli_harness import (Folder, emulator_by_name, expect, expect_exit, named_tests, need_compiler,
+from cli_harness import (Folder, emulator_by_name, expect, expect_exit, expect_width, named_tests, need_compiler,
                          run_tests, tool)
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
@@ -93,8 +93,9 @@ def test_a_clock_and_a_chip_can_be_named():
         expect(json.loads(slow.stdout)["modelled_us"] > json.loads(fast.stdout)["modelled_us"],
                "a faster clock", slow)
         table = bench(folder, "256x256x256 bf16")
-        expect(table.stdout and all(line.startswith("modelled ")
-                                    for line in table.stdout.splitlines()), "lines", table)
+        lines = table.stdout.splitlines()
+        expect(lines and lines[0].startswith("modelled ") and all(line[0] == " " for line in lines[1:]), "lines", table)
+        expect_width(table.stdout)
 
 
 def test_modelled_times_stay_out_of_results():
