@@ -264,6 +264,9 @@ struct jg_near_hint cli_near_epilogue(const char *name, const char *hint);
 struct cli_problem {
     const char *epilogue_text, *epilogue_file, *code_file, *symbol, *config;
     struct cli_list operand_texts;
+    /* The command line without --epilogue and --operand; empty of a command without a
+     * problem, and of a line that is too long. */
+    char command_line[1024];
     /* Filled by cli_problem_read. */
     jit_gemm_problem problem;
     char *snippet; /* owned; NULL without an epilogue, or with a compiled one */
@@ -286,6 +289,12 @@ void cli_epilogue_table(struct cli_problem *problem,
                         struct cli_option ret_table[CLI_EPILOGUE_OPTION_COUNT]);
 /* Reads the snippet and operands of those options, as cli_problem_read does. */
 int cli_epilogue_read(struct cli_problem *problem);
+/* Prints that --epilogue has a name in the place of a text: of the library's epilogues the
+ * operands, and the command line that works. Gives CLI_USAGE. */
+int cli_refuse_epilogue_name(const struct cli_problem *problem);
+/* Bytes of the command's one or two words, which begin its usage: "cache ls" of
+ * "cache ls [--all]". */
+int cli_count_command_bytes(const char *usage);
 bool cli_problem_has_epilogue(const struct cli_problem *problem);
 /* The epilogue as the library wants it; it points into the problem. */
 jit_gemm_epilogue cli_problem_epilogue(const struct cli_problem *problem);

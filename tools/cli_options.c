@@ -118,9 +118,7 @@ static const struct cli_option *find_option(const struct cli_option *const *grou
     return option;
 }
 
-/* Bytes of the command's one or two words, which begin its usage: "cache ls" of
- * "cache ls [--all]". */
-static int count_command_bytes(const char *usage)
+int cli_count_command_bytes(const char *usage)
 {
     const size_t first = strcspn(usage, " ");
     const bool has_second = usage[first] == ' ' && islower((unsigned char)usage[first + 1]);
@@ -131,7 +129,7 @@ static int count_command_bytes(const char *usage)
 static int refuse_option(const struct cli_option *const *groups, const char *usage,
                          const char *word, size_t length)
 {
-    const int size = count_command_bytes(usage);
+    const int size = cli_count_command_bytes(usage);
     struct jg_nearest nearest = jg_nearest_begin(word, length);
 
     for (size_t g = 0; groups[g]; g++) {

@@ -128,6 +128,43 @@ void cli_epilogue_table(struct cli_problem *problem,
     memcpy(ret_table, table, sizeof(table));
 }
 
+/* Does a word have the option and its value, as --epilogue=TEXT? */
+static bool has_value(const char *word, const char *option)
+{
+    const size_t size = strlen(option);
+
+    return strncmp(word, option, size) == 0 && word[size] == '=';
+}
+
+/* Before the words are put in another order. */
+static void keep_command_line(const char *usage, int argc, char **argv, char *ret_line,
+                              size_t size)
+{
+    size_t used = (size_t)snprintf(ret_line, size, "jit-gemm %.*s",
+                                   cli_count_command_bytes(usage), usage);
+
+    for (int i = 1; i < argc && used < size; i++) {
+        if (strcmp(argv[i], "--epilogue") == 0 || strcmp(argv[i], "--operand") == 0) {
+            i++;
+            continue;
+        }
+        if (has_value(argv[i], "--epilogue") || has_value(argv[i], "--operand")) {
+            continue;
+        }
+        if (strchr(argv[i], '\'') != NULL) { /* rare, and long to quote */
+            used = size;
+            break;
+        }
+        const char *quote =
+            strcspn(argv[i], " '\"\\$`;&|<>()*?!#~\n\t") < strlen(argv[i]) ? "'" : "";
+        used += (size_t)snprintf(ret_line + used, size - used, " %s%s%s", quote, argv[i],
+                                 quote);
+    }
+    if (used >= size) {
+        ret_line[0] = '\0';
+    }
+}
+
 int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
                       struct cli_problem *problem, struct cli_context_options *options,
                       bool with_device, int argc, char **argv, int *ret_words)
@@ -148,6 +185,8 @@ int cli_parse_problem(const struct cli_help *help, const struct cli_option *own,
 
     cli_epilogue_table(problem, epilogue_table);
     cli_context_table(options, with_device, context_table);
+    keep_command_line(help->usage, argc, argv, problem->command_line,
+                      sizeof(problem->command_line));
     return cli_parse_words(help, make_help()->problem, groups, argc, argv, ret_words);
 }
 
@@ -236,6 +275,15 @@ static int read_code(struct cli_problem *problem)
                                   : cli_error("%s: the file is empty", problem->code_file);
 }
 
+/* A letter, then letters and digits: no text of an epilogue is that. */
+static bool is_bare_name(const char *text)
+{
+    const size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_");
+
+    return size > 0 && text[size] == '\0' && !isdigit((unsigned char)text[0]);
+}
+
 int cli_epilogue_read(struct cli_problem *problem)
 {
     jit_gemm_problem *target = &problem->problem;
@@ -260,6 +308,9 @@ int cli_epilogue_read(struct cli_problem *problem)
             return cli_usage_error("--operand needs an --epilogue that uses it");
         }
         return CLI_OK;
+    }
+    if (problem->epilogue_text != NULL && is_bare_name(problem->epilogue_text)) {
+        return cli_refuse_epilogue_name(problem);
     }
     const int code = has_text ? read_snippet(problem) : read_code(problem);
     if (code != CLI_OK) {

@@ -66,6 +66,46 @@ struct jg_near_hint cli_near_epilogue(const char *name, const char *hint)
     return jg_near_hint(&nearest, hint);
 }
 
+/* "bias:row_vector:bf16, ..." */
+static void list_operands(const jit_gemm_named_epilogue *named, char *ret_list, size_t size)
+{
+    size_t used = 0;
+
+    snprintf(ret_list, size, "no operands");
+    for (uint32_t i = 0; i < named->operand_count && used < size; i++) {
+        const jit_gemm_operand *operand = &named->operands[i];
+
+        used += (size_t)snprintf(ret_list + used, size - used, "%s%s:%s:%s%s",
+                                 i > 0 ? ", " : "", operand->name, kind_name(operand->kind),
+                                 type_name(operand->dtype), role_suffix(operand->role));
+    }
+}
+
+int cli_refuse_epilogue_name(const struct cli_problem *problem)
+{
+    const char *name = problem->epilogue_text;
+    jit_gemm_named_epilogue named;
+    char operands[JIT_GEMM_MAX_OPERANDS * 96];
+
+    if (!cli_find_named_epilogue(name, element_d_type(&problem->problem), &named)) {
+        return cli_usage_error(
+            "--epilogue: `%s` is neither a text, which ends in `;`, nor a name; %s", name,
+            cli_near_epilogue(name, "`jit-gemm epilogue list` has the names").text);
+    }
+    list_operands(&named, operands, sizeof(operands));
+    cli_usage_error("--epilogue: `%s` is the name of one of the library's own, which takes "
+                    "%s",
+                    name, operands);
+    if (problem->command_line[0] == '\0') {
+        cli_note("`jit-gemm epilogue show %s` shows it", name);
+    } else {
+        cli_note("name it in the problem, and its operands come by themselves:\n    %s "
+                 "epilogue=%s",
+                 problem->command_line, name);
+    }
+    return CLI_USAGE;
+}
+
 /* Reads a type of D as a problem has it, for the same hint. */
 static int read_d(const char *text, jit_gemm_dtype *ret_d)
 {

@@ -33,6 +33,30 @@ def test_show_knows_the_type_of_d():
         expect(item["operands"][0] == {"name": "bias", "kind": "row_vector", "type": want, "role": "in"}, d)
 
 
+def test_a_name_in_the_place_of_a_text_gets_its_operands_and_the_line_that_works():
+    names = [line.split()[0] for line in tool("epilogue", "list").stdout.splitlines()]
+    for name in names:
+        done = tool("plan", *SMALL, *ARCH, "--epilogue", name, "--operand", "x:row_vector:bf16")
+        expect_exit(done, 2)
+        expect(f"--epilogue: `{name}` is the name of one of the library's own, which takes " in done.stderr, name, done)
+        line = done.stderr.splitlines()[-1].split()
+        expect(line == ["jit-gemm", "plan", *" ".join([*SMALL, *ARCH]).split(), f"epilogue={name}"], name, done)
+        again = tool(*line[1:])
+        expect_exit(again, 2 if "d_scale" in again.stderr or "pair" in again.stderr else 0)
+    done = tool("run", *SMALL, "--epilogue=bias_gelu_aux", "--device", "emulator")
+    expect("takes bias:row_vector:bf16, aux:matrix:bf16:out\n" in done.stderr, "operands", done)
+    done = tool("cache", "explain", *SMALL, *ARCH, "--config", "tile=64x64 cluster=1x1", "--epilogue", "relu")
+    expect("takes no operands\n" in done.stderr and "cache explain " in done.stderr and
+           "--config 'tile=64x64 cluster=1x1' epilogue=relu\n" in done.stderr, "quotes", done)
+    done = tool("epilogue", "check", "--epilogue", "relu")
+    expect_exit(done, 2)
+    expect("`jit-gemm epilogue show relu` shows it" in done.stderr, "no problem, no line", done)
+    for wrong, words in (("bias_gleu", "did you mean bias_gelu?"), ("quantum", "`jit-gemm epilogue list` has the names")):
+        done = tool("plan", *SMALL, *ARCH, "--epilogue", wrong)
+        expect_exit(done, 2)
+        expect(f"`{wrong}` is neither a text, which ends in `;`, nor a name; {words}" in done.stderr, wrong, done)
+
+
 def test_wrong_usage_is_exit_2():
     for words, message in ((["epilogue"], "subcommand is missing"),
                            (["epilogue", "sing"], "no command `jit-gemm epilogue sing`"),
