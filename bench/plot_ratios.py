@@ -40,9 +40,12 @@ def rows_of(path):
 
 def draw_panel(axes, title, rows):
     names, ratios = zip(*reversed(rows))
-    bars = axes.barh(names, ratios, color=[AHEAD if ratio >= 1 else BEHIND for ratio in ratios], height=0.7)
-    axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios], padding=2)
+    # By what the label says: 0.996 is 1.00, a tie, and not behind.
+    bars = axes.barh(names, ratios, color=[AHEAD if round(ratio, 2) >= 1 else BEHIND for ratio in ratios], height=0.7)
     axes.axvline(1, color="black", linewidth=0.8)
+    labels = axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios], padding=2)
+    for label in labels:  # those just below 1 stand on the line
+        label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     axes.set_title(title, loc="left", fontweight="bold")
     axes.set_xlim(0, max(2.2, 1.12 * max(ratios)))
     axes.margins(y=0.02)
