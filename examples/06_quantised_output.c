@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -37,15 +38,6 @@ static float small_value(uint32_t *state)
     return (float)(int)(*state >> 26) / 64.0f - 0.5f;
 }
 
-/* Sign, 4 bits of exponent, 3 of fraction. */
-static double from_e4m3(uint8_t bits)
-{
-    const int exponent = bits >> 3 & 15, fraction = bits & 7;
-    const double magnitude =
-        exponent > 0 ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
-    return bits & 0x80 ? -magnitude : magnitude;
-}
-
 /* The largest difference of an element, in parts of its block's greatest. */
 static double find_worst(void)
 {
@@ -58,7 +50,7 @@ static double find_worst(void)
             }
             const double want = fmax(sum, 0);
             const double scale = (double)result.scales[row][col / BLOCK];
-            const double got = from_e4m3(result.d[row][col]) * scale;
+            const double got = (double)jit_gemm_e4m3_to_float(result.d[row][col]) * scale;
             worst = fmax(worst, fabs(got - want) / (448 * scale));
         }
     }

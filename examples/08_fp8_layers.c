@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -30,26 +31,6 @@ static float small_value(uint32_t *state)
     return (float)(int)(*state >> 26) / 64.0f - 0.5f;
 }
 
-/* Sign, 4 bits of exponent, 3 of fraction. */
-static double from_e4m3(uint8_t bits)
-{
-    const int exponent = bits >> 3 & 15, fraction = bits & 7;
-    const double magnitude =
-        exponent > 0 ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
-    return bits & 0x80 ? -magnitude : magnitude;
-}
-
-/* The nearest e4m3 of a value. */
-static uint8_t to_e4m3(double value)
-{
-    int nearest = 0; /* 0x7e is 448, 0x7f is NaN */
-    for (int code = 1; code <= 0x7e; code++) {
-        const double found = fabs(from_e4m3((uint8_t)nearest) - fabs(value));
-        nearest = fabs(from_e4m3((uint8_t)code) - fabs(value)) < found ? code : nearest;
-    }
-    return (uint8_t)(nearest | (value < 0 ? 0x80 : 0));
-}
-
 /* The greatest weight of a block becomes 448. */
 static void quantise_w2(uint32_t *seed)
 {
@@ -63,7 +44,8 @@ static void quantise_w2(uint32_t *seed)
         const float scale = (float)(greatest / GREATEST);
         data.w2_scales[row / BLOCK][col / BLOCK] = scale;
         for (int j = 0; j < BLOCK * BLOCK && row + j / BLOCK < N; j++) {
-            data.w2[row + j / BLOCK][col + j % BLOCK] = to_e4m3(values[j] / (double)scale);
+            data.w2[row + j / BLOCK][col + j % BLOCK] =
+                jit_gemm_e4m3_from_float((float)(values[j] / (double)scale));
         }
     }
 }
@@ -116,8 +98,9 @@ static double find_worst(void)
     for (int i = 0; i < M * N; i++) {
         double sum = 0;
         for (int k = 0; k < HIDDEN; k++) {
-            sum += from_e4m3(data.h[i / N][k]) * (double)data.h_scales[i / N][k / BLOCK] *
-                   from_e4m3(data.w2[i % N][k]) *
+            sum += (double)jit_gemm_e4m3_to_float(data.h[i / N][k]) *
+                   (double)data.h_scales[i / N][k / BLOCK] *
+                   (double)jit_gemm_e4m3_to_float(data.w2[i % N][k]) *
                    (double)data.w2_scales[i % N / BLOCK][k / BLOCK];
         }
         worst = fmax(worst, fabs((double)data.y[i / N][i % N] - sum));

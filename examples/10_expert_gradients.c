@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jit_gemm/convert.h>
 #include <jit_gemm/device.h>
 #include <jit_gemm/jit_gemm.h>
 
@@ -30,15 +31,6 @@ static float expected[EXPERTS][IN][OUT];
 static const int32_t batches[2][EXPERTS] = {{64, 64, 65, 100, 100, 101, 140, 140},
                                             {0, 7, 7, 135, 136, 136, 149, 150}};
 
-/* bf16 of small integers, which it holds. */
-static uint16_t bf16_of(int value)
-{
-    const float number = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof(bits));
-    return (uint16_t)(bits >> 16);
-}
-
 static int value_of(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -56,11 +48,13 @@ static void make_batch(const int32_t offsets[EXPERTS], uint32_t *state)
         }
         for (int i = 0; i < IN; i++) {
             x[i] = value_of(state);
-            data.x[row][i] = expert < EXPERTS ? bf16_of(x[i]) : UINT16_MAX;
+            data.x[row][i] =
+                expert < EXPERTS ? jit_gemm_bf16_from_float((float)x[i]) : UINT16_MAX;
         }
         for (int j = 0; j < OUT; j++) {
             dy[j] = value_of(state);
-            data.dy[row][j] = expert < EXPERTS ? bf16_of(dy[j]) : UINT16_MAX;
+            data.dy[row][j] =
+                expert < EXPERTS ? jit_gemm_bf16_from_float((float)dy[j]) : UINT16_MAX;
         }
         for (int i = 0; i < IN * OUT && expert < EXPERTS; i++) {
             const int product = x[i / OUT] * dy[i % OUT];

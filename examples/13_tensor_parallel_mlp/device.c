@@ -60,9 +60,7 @@ static bool upload(const struct rank *rank, int rows, int columns, uint32_t seed
     for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
         const float value = (float)(int)(seed >> 26) / 64.0f - 0.5f;
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof(bits));
-        values[i] = (uint16_t)(bits >> 16); /* exact */
+        values[i] = jit_gemm_bf16_from_float(value); /* exact */
     }
     const bool is_good =
         !failed("memory", jit_gemm_device_alloc(rank->context, count * 2, ret_address)) &&

@@ -9,13 +9,6 @@
 
 enum { ROUNDS = 5 };
 
-static float from_bf16(uint16_t half)
-{
-    const uint32_t bits = (uint32_t)half << 16;
-    float value;
-    return *(float *)memcpy(&value, &bits, sizeof(value));
-}
-
 /* Runs one form and brings Y, which begins as NaN, to the host. */
 static bool run_once(const struct rank *rank, form_fn *form, uint16_t *ret_y)
 {
@@ -34,8 +27,8 @@ static bool is_right(const struct rank *rank, const char *name, const uint16_t *
     const size_t count = (size_t)rank->sizes.tokens * (size_t)rank->sizes.width;
     double worst = 0, greatest = 0;
     for (size_t i = 0; i < count; i++) {
-        const double want = (double)from_bf16(expected[i]);
-        const double difference = fabs((double)from_bf16(y[i]) - want);
+        const double want = (double)jit_gemm_bf16_to_float(expected[i]);
+        const double difference = fabs((double)jit_gemm_bf16_to_float(y[i]) - want);
         worst = difference <= worst ? worst : difference;
         greatest = fmax(greatest, fabs(want));
     }

@@ -483,16 +483,6 @@ Test(named_epilogues, all_formulas_have_an_epilogue)
     }
 }
 
-/* The value of an e4m3, by its definition. */
-static double value_of_e4m3(uint8_t bits)
-{
-    const int exponent = bits >> 3 & 15;
-    const double fraction = (bits & 7) / 8.0;
-    const double size =
-        exponent == 0 ? ldexp(fraction, -6) : ldexp(1 + fraction, exponent - 7);
-    return bits & 0x80 ? -size : size;
-}
-
 Test(named_epilogues, quantise_rounds_to_e4m3_and_saturates)
 {
     for (int arch = 0; arch < ARCHS; arch++) {
@@ -513,7 +503,7 @@ Test(named_epilogues, quantise_rounds_to_e4m3_and_saturates)
         for (int i = 0; i < ELEMENTS; i++) {
             const double scaled = 40 * (double)fixture.data.acc[i];
             const double want = fmax(-448, fmin(scaled, 448));
-            const double value = value_of_e4m3(got[i]);
+            const double value = (double)jit_gemm_e4m3_to_float(got[i]);
             saturated += fabs(scaled) > 448;
             cr_expect_leq(fabs(value - want), fabs(want) / 16, "%g of %g", value, want);
         }

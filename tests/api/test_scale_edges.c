@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emulated_fixture.h"
+#include "jit_gemm/convert.h"
 #include "jit_gemm/scales.h"
 
 enum { ROWS = 256, COLUMNS = 8, MOST_K = 192, MOST_BYTES = ROWS * MOST_K };
@@ -120,15 +121,9 @@ enum { CONFIGS = sizeof(configs) / sizeof(configs[0]) };
 /* What a byte of a scale is worth, by its bits. */
 static double value_of(int code)
 {
-    if (!data.kind->is_ue4m3) {
-        return code == 255 ? (double)NAN : ldexp(1.0, code - 127);
-    }
-    const int exponent = (code & 0x7f) >> 3,
-              mantissa = code & 7; /* nobody reads the sign */
-    if ((code & 0x7f) == 0x7f) {
-        return (double)NAN;
-    }
-    return exponent == 0 ? ldexp(mantissa, -9) : ldexp(8 + mantissa, exponent - 10);
+    const uint8_t bits = (uint8_t)code;
+    return data.kind->is_ue4m3 ? (double)jit_gemm_ue4m3_to_float(bits)
+                               : (double)jit_gemm_ue8m0_to_float(bits);
 }
 
 /* Row r has scale r. Columns have scales that keep the greatest finite, and the least
