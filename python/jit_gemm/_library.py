@@ -52,7 +52,8 @@ def _bundled_libraries() -> tuple[list[pathlib.Path], pathlib.Path | None]:
 def _candidates() -> list[str]:
     named = os.environ.get("JIT_GEMM_LIBRARY")
     if named:
-        return [named]
+        # The library finds the emulator beside itself, by an absolute path only.
+        return [os.path.abspath(named) if os.sep in named else named]
     _, library = _bundled_libraries()
     return [str(library)] if library else ["libjit_gemm.so.0", FILE_NAME]
 

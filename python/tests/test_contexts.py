@@ -302,6 +302,15 @@ class Libraries(unittest.TestCase):
         other = self.python("import jit_gemm; jit_gemm.version()", JIT_GEMM_LIBRARY="libc.so.6")
         self.assertIn("not a library of jit_gemm", other.stderr)
 
+    @unittest.skipUnless(DEVICE == "emulator", "the emulator is looked for")
+    def test_a_relative_path_of_the_library_has_the_emulator_beside_it_too(self):
+        path = os.path.relpath(os.environ["JIT_GEMM_LIBRARY"])
+        done = self.python(
+            "import jit_gemm; jit_gemm.Context('emulator', arch='sm_90a').device",
+            JIT_GEMM_LIBRARY=path,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_version_is_the_librarys(self):
         self.assertRegex(jit_gemm.version(), r"^\d+\.\d+\.\d+$")
         self.assertGreaterEqual(_library.library().jit_gemm_version(), _library.LEAST_VERSION)
