@@ -179,6 +179,10 @@ def test_runs_and_traces_on_the_emulator():
         expect(result["result"] == "PASS" and result["kernel_us"] is None, f"{result}")
         traced = ask("trace", "trace", *words, "-o", folder.path / "t.json", cache=folder.cache, **more)
         expect(traced["unit"] == "steps" and traced["events"] > 0, f"{traced}")
+        for chip in ([], ["--chip", "h100", "--mhz", "1500"]):
+            for line in ask("bench", "bench", *words, "--modelled", *chip, lines=True, cache=folder.cache, **more):
+                validate(line, "bench_modelled")
+                expect(line["command"] == "bench", f"{line}")
 
 
 def test_times_of_a_device():
@@ -189,6 +193,12 @@ def test_times_of_a_device():
         for line in ask("bench", "bench", *words, "--round-ms", "1", "--warmup-ms", "1", lines=True, **more):
             validate(line, "bench")
             expect(line["command"] == "bench", f"{line}")
+        groups = ["m=32", "n=48", "k=64", "a=bf16", "groups=2", *words[2:], "--group-sizes", "16,16"]
+        more["variables"]["COMPUTING_GROUPS"] = "offsets 48"
+        for line in ask("bench", "bench", *groups, "--round-ms", "1", "--warmup-ms", "1", lines=True, **more):
+            validate(line, "bench")
+            expect(line["groups"] != "", f"{line}")
+        del more["variables"]["COMPUTING_GROUPS"]
         *problems, summary = ask("tune", "tune", *words, "--candidates", "2", "-o", folder.path / "r", lines=True, **more)
         expect(len(problems) == 1, f"{problems}")
         validate(problems[0], "tune")
