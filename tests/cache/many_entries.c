@@ -151,6 +151,13 @@ static double work_us(void)
     return read_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* How often somebody else got the processor while this thread could have gone on. */
+static long count_interruptions(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
     const double *x = a;
@@ -160,9 +167,48 @@ static int compare_numbers(const void *a, const void *b)
 
 static void print_times(const char *what, double *times, unsigned count)
 {
+    if (count == 0) {
+        printf("%-34s none\n", what);
+        return;
+    }
     qsort(times, count, sizeof(*times), compare_numbers);
-    printf("%-15s p50 %8.1f us  p99 %8.1f us  most %8.1f us\n", what, times[count / 2],
+    printf("%-34s p50 %8.1f us  p99 %8.1f us  most %8.1f us\n", what, times[count / 2],
            times[count - 1 - count / 100], times[count - 1]);
+}
+
+/* Of lookups: what each took. Those by the clock alone have rows of their own, because on
+ * a machine that others use most of their tail is the others'. */
+struct lookups {
+    double *clock, *alone, *work, *hash, *rest; /* us; rest: work less hash */
+    unsigned count, n_alone;                    /* alone: not interrupted */
+};
+
+static void lookups_alloc(struct lookups *l, unsigned most)
+{
+    double **parts[] = {&l->clock, &l->alone, &l->work, &l->hash, &l->rest};
+    *l = (struct lookups){0};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        *parts[i] = calloc(most, sizeof(double));
+        if (*parts[i] == NULL) {
+            fprintf(stderr, "no memory for the times of %u lookups\n", most);
+            exit(1);
+        }
+    }
+}
+
+static void lookups_print_and_free(struct lookups *l)
+{
+    print_times("get, by the clock", l->clock, l->count);
+    print_times("get, by the clock, uninterrupted", l->alone, l->n_alone);
+    print_times("get, of the processor", l->work, l->count);
+    print_times("hashing the payload, of the same", l->hash, l->count);
+    print_times("get less hashing, of the same", l->rest, l->count);
+    printf("%u of %u lookups were interrupted\n", l->count - l->n_alone, l->count);
+    free(l->clock);
+    free(l->alone);
+    free(l->work);
+    free(l->hash);
+    free(l->rest);
 }
 
 /* Of the payload, as a read does: the rest of a lookup's time is the cache's. */
@@ -172,6 +218,25 @@ static double hash_us(const struct sample *s)
     const double begin = work_us();
     crypto_hash_sha256(digest, s->payload, s->payload_size);
     return work_us() - begin;
+}
+
+static void measure_lookup(struct fixture *f, const struct sample *s, struct lookups *l)
+{
+    const jg_cache_key key = sample_key(s);
+    const unsigned i = l->count++;
+    jg_cache_blob blob;
+    const long interruptions = count_interruptions();
+    const double begin_work = work_us();
+    const double begin = now_us();
+    check(jg_cache_get(f->cache, &key, &blob, NULL, 0) == JG_CACHE_OK, "get", i, 0);
+    l->clock[i] = now_us() - begin;
+    l->work[i] = work_us() - begin_work;
+    if (count_interruptions() == interruptions) {
+        l->alone[l->n_alone++] = l->clock[i];
+    }
+    jg_cache_blob_free(&blob);
+    l->hash[i] = hash_us(s);
+    l->rest[i] = l->work[i] > l->hash[i] ? l->work[i] - l->hash[i] : 0;
 }
 
 static void measure_trims(struct fixture *f, unsigned entries)
@@ -196,9 +261,8 @@ static void measure(unsigned entries, size_t payload_bytes, bool is_synced)
 {
     struct fixture f;
     double *puts = calloc(entries, sizeof(double));
-    double *gets = calloc(entries, sizeof(double));
-    double *works = calloc(entries, sizeof(double));
-    double *own = calloc(entries, sizeof(double));
+    struct lookups gets;
+    lookups_alloc(&gets, entries);
     unsigned long long state = 11;
     fixture_begin(&f);
     const jg_cache_options options = {.folder = f.folder, .no_sync = !is_synced};
@@ -215,30 +279,16 @@ static void measure(unsigned entries, size_t payload_bytes, bool is_synced)
     for (unsigned i = 0; i < entries; i++) {
         struct sample s =
             make_entry((unsigned)next_random(&state) % entries, payload_bytes);
-        const jg_cache_key key = sample_key(&s);
-        jg_cache_blob blob;
-        const double begin_work = work_us();
-        const double begin = now_us();
-        check(jg_cache_get(f.cache, &key, &blob, NULL, 0) == JG_CACHE_OK, "get", i, 0);
-        gets[i] = now_us() - begin;
-        works[i] = work_us() - begin_work;
-        jg_cache_blob_free(&blob);
-        const double hash = hash_us(&s);
-        own[i] = works[i] > hash ? works[i] - hash : 0;
+        measure_lookup(&f, &s, &gets);
         sample_free(&s);
     }
     printf("%u entries with %zu bytes each, %s fsync, in %s\n", entries, payload_bytes,
            is_synced ? "with" : "without", f.folder);
     print_times("put", puts, entries);
-    print_times("get", gets, entries);
-    print_times("get, processor", works, entries);
-    print_times("less hashing", own, entries);
+    lookups_print_and_free(&gets);
     measure_trims(&f, entries);
     fixture_end(&f);
     free(puts);
-    free(gets);
-    free(works);
-    free(own);
 }
 
 int main(int argc, char **argv)
