@@ -590,7 +590,10 @@ static jit_gemm_status check_complete(struct problem_reader *reader)
         const jit_gemm_dim *dim =
             jg_problem_dim(&reader->problem, (enum jg_dim_index)keys[i].index);
         if ((reader->seen & (1U << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
-            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].where, problem_example,
+            char remedy[160];
+            snprintf(remedy, sizeof(remedy), "%s; or dynamic=%s, if launches set it",
+                     problem_example, keys[i].name);
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[i].where, remedy,
                            "key '%s' is missing", keys[i].name);
         }
     }

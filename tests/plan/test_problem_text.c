@@ -262,7 +262,9 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 config=m=1", "config: unknown key 'm' at column 1"},
         {"n=8 k=8 a=bf16", "problem.m: key 'm' is missing; give for instance"},
         {"m=8 k=8 a=bf16", "problem.n: key 'n' is missing"},
-        {"m=8 n=8 a=bf16", "problem.k: key 'k' is missing"},
+        {"m=8 n=8 a=bf16",
+         "problem.k: key 'k' is missing; give for instance 'm=4096 n=4096 k=4096 a=bf16' or "
+         "'4096x4096x4096 bf16'; or dynamic=k, if launches set it"},
         {"m=8 n=8 a=bf16 dynamic=m", "problem.k: key 'k' is missing"},
         {"m=8 n=8 k=8", "problem.a.dtype: key 'a', the element type, is missing; give for "
                         "instance a=bf16"},
