@@ -404,7 +404,8 @@ static int run_command(const struct cli_help *help, struct cli_manifest_job *job
          "compile nothing; say how many kernels are missing, and\nabout how many seconds "
          "and megabytes they take",
          CLI_FLAG, &job->only_estimate},
-        {"--deadline", "SECONDS", "end it then; run it again to go on", CLI_INT,
+        {"--deadline", "SECONDS",
+         "end it then; run it again to go on; 0, the default: never", CLI_INT,
          &job->deadline_s},
         {0},
     };
