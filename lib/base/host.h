@@ -13,7 +13,7 @@ struct jg_host {
 
 /* `root` is put before each path that is read: "" but for tests. Control groups of both
  * versions count, from the process's own up to the top. Never fails: what cannot be read
- * sets no limit. */
+ * sets no limit; without the memory to read it none is free. */
 struct jg_host jg_host_read(const char *root);
 
 #endif

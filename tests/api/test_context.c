@@ -11,6 +11,7 @@
 
 #include "api_fixture.h"
 #include "jit_gemm/device.h"
+#include "jit_gemm/family.h"
 
 static jit_gemm_status try_context(const jit_gemm_context_options *options)
 {
@@ -425,4 +426,58 @@ Test(context, cache_limit_of_the_environment_is_read_or_refused_by_name)
         cr_expect(api_error_has("JIT_GEMM_CACHE_LIMIT: "));
         cr_expect(api_error_has("is no size"));
     }
+}
+
+/* What a program does, from one thread: NULL if a call fails. */
+static void *call_all(void *fixture_pointer)
+{
+    static const char manifest[] =
+        "jit_gemm manifest 1\nepilogue e\nsnippet\nd = gelu(acc);\n"
+        "end\nproblem 512x512x128 bf16 epilogue=e\n"
+        "problem m=1..512 n=512 k=128 a=f16 dynamic=m\n";
+    static char text[16384];
+    struct api_fixture *fixture = fixture_pointer;
+    const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
+                                        .name = "small",
+                                        .source =
+                                            "d = silu(acc) * (acc > 0.0f ? 1.0f : 2.0f);"};
+    jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
+    jit_gemm_problem problem;
+    jit_gemm_range range;
+    jit_gemm_family *family = NULL;
+    jit_gemm *gemm = NULL;
+    api_fixture_open(fixture);
+    jit_gemm_context *context = fixture->context;
+    bool holds =
+        jit_gemm_epilogue_register(context, &epilogue) == JIT_GEMM_OK &&
+        jit_gemm_problem_parse("1024x512x256 bf16 epilogue=small", &problem) ==
+            JIT_GEMM_OK &&
+        jit_gemm_plan(context, &problem, text, sizeof(text), NULL) == JIT_GEMM_OK &&
+        jit_gemm_create(context, &problem, &gemm) == JIT_GEMM_OK &&
+        jit_gemm_problem_parse("64x512x256 e4m3 d=bf16 dynamic=m", &problem) ==
+            JIT_GEMM_OK &&
+        jit_gemm_range_parse("m=1..2048", &range) == JIT_GEMM_OK &&
+        jit_gemm_family_create(context, &problem, &range, &family) == JIT_GEMM_OK &&
+        jit_gemm_prewarm(context, manifest, sizeof(manifest) - 1, NULL, &result) ==
+            JIT_GEMM_OK;
+    jit_gemm_family_destroy(&family);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(fixture);
+    return holds ? fixture_pointer : NULL;
+}
+
+Test(context, a_thread_with_a_stack_of_64_kib_may_call_everything)
+{
+    static struct api_fixture fixture; /* larger than the stack */
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *result = NULL;
+    cr_assert_eq(pthread_attr_init(&attributes), 0);
+    cr_assert_eq(pthread_attr_setstacksize(&attributes, 64 << 10), 0);
+
+    cr_assert_eq(pthread_create(&thread, &attributes, call_all, &fixture), 0);
+    cr_assert_eq(pthread_join(thread, &result), 0);
+
+    cr_expect_not_null(result, "a call failed");
+    pthread_attr_destroy(&attributes);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What control groups leave of a machine, in trees that look like theirs. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,4 +116,30 @@ Test(host, groups_of_both_versions_set_limits_up_to_the_top)
                      (long long)host.free_bytes);
         cr_expect_eq(host.processors, rows[i].most_processors > 0 ? 1 : all, "row %zu", i);
     }
+}
+
+static void *read_into(void *host)
+{
+    *(struct jg_host *)host = jg_host_read(root);
+    return NULL;
+}
+
+/* A prewarm may be called from any thread. */
+Test(host, reading_needs_little_stack)
+{
+    struct jg_host host = {0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    put("/proc/self/cgroup", "5:memory:/x\n");
+    put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "209715200\n");
+    put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "104857600\n");
+    put("/sys/fs/cgroup/memory/x/memory.stat", "inactive_file 104857600\n");
+    cr_assert_eq(pthread_attr_init(&attributes), 0);
+    cr_assert_eq(pthread_attr_setstacksize(&attributes, 40 << 10), 0);
+
+    cr_assert_eq(pthread_create(&thread, &attributes, read_into, &host), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+
+    cr_expect_eq(host.free_bytes, 200 * MIB, "%lld", (long long)host.free_bytes);
+    pthread_attr_destroy(&attributes);
 }
