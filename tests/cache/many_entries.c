@@ -168,47 +168,77 @@ static int compare_numbers(const void *a, const void *b)
 static void print_times(const char *what, double *times, unsigned count)
 {
     if (count == 0) {
-        printf("%-34s none\n", what);
+        printf("  %-26s none\n", what);
         return;
     }
     qsort(times, count, sizeof(*times), compare_numbers);
-    printf("%-34s p50 %8.1f us  p99 %8.1f us  most %8.1f us\n", what, times[count / 2],
+    printf("  %-26s p50 %8.1f us  p99 %8.1f us  most %8.1f us\n", what, times[count / 2],
            times[count - 1 - count / 100], times[count - 1]);
 }
 
-/* Of lookups: what each took. Those by the clock alone have rows of their own, because on
- * a machine that others use most of their tail is the others'. */
-struct lookups {
-    double *clock, *alone, *work, *hash, *rest; /* us; rest: work less hash */
-    unsigned count, n_alone;                    /* alone: not interrupted */
+static double *make_times(unsigned most)
+{
+    double *times = calloc(most, sizeof(double));
+    if (times == NULL) {
+        fprintf(stderr, "no memory for %u times\n", most);
+        exit(1);
+    }
+    return times;
+}
+
+/* Calls of one kind: what each took, in us. Those by the clock that nobody interrupted are
+ * a row of their own: on a machine that others use, the tail of the rest is the others'. */
+struct series {
+    const char *what;
+    double *clock, *alone, *work;
+    unsigned count, n_alone;
 };
 
-static void lookups_alloc(struct lookups *l, unsigned most)
+struct moment {
+    long interruptions;
+    double work, clock;
+};
+
+static struct series make_series(const char *what, unsigned most)
 {
-    double **parts[] = {&l->clock, &l->alone, &l->work, &l->hash, &l->rest};
-    *l = (struct lookups){0};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        *parts[i] = calloc(most, sizeof(double));
-        if (*parts[i] == NULL) {
-            fprintf(stderr, "no memory for the times of %u lookups\n", most);
-            exit(1);
-        }
+    return (struct series){.what = what,
+                           .clock = make_times(most),
+                           .alone = make_times(most),
+                           .work = make_times(most)};
+}
+
+static struct moment read_moment(void)
+{
+    struct moment now = {.interruptions = count_interruptions()};
+    now.work = work_us();
+    now.clock = now_us();
+    return now;
+}
+
+static void series_add(struct series *series, struct moment begin)
+{
+    const unsigned i = series->count++;
+    series->clock[i] = now_us() - begin.clock;
+    series->work[i] = work_us() - begin.work;
+    if (count_interruptions() == begin.interruptions) {
+        series->alone[series->n_alone++] = series->clock[i];
     }
 }
 
-static void lookups_print_and_free(struct lookups *l)
+static void series_print_and_free(struct series *series)
 {
-    print_times("get, by the clock", l->clock, l->count);
-    print_times("get, by the clock, uninterrupted", l->alone, l->n_alone);
-    print_times("get, of the processor", l->work, l->count);
-    print_times("hashing the payload, of the same", l->hash, l->count);
-    print_times("get less hashing, of the same", l->rest, l->count);
-    printf("%u of %u lookups were interrupted\n", l->count - l->n_alone, l->count);
-    free(l->clock);
-    free(l->alone);
-    free(l->work);
-    free(l->hash);
-    free(l->rest);
+    char what[64];
+    printf("%s: %u of %u were interrupted\n", series->what, series->count - series->n_alone,
+           series->count);
+    snprintf(what, sizeof(what), "%s, by the clock", series->what);
+    print_times(what, series->clock, series->count);
+    snprintf(what, sizeof(what), "%s, the uninterrupted", series->what);
+    print_times(what, series->alone, series->n_alone);
+    snprintf(what, sizeof(what), "%s, of the processor", series->what);
+    print_times(what, series->work, series->count);
+    free(series->clock);
+    free(series->alone);
+    free(series->work);
 }
 
 /* Of the payload, as a read does: the rest of a lookup's time is the cache's. */
@@ -220,23 +250,30 @@ static double hash_us(const struct sample *s)
     return work_us() - begin;
 }
 
-static void measure_lookup(struct fixture *f, const struct sample *s, struct lookups *l)
+static void measure_gets(struct fixture *f, unsigned entries, size_t payload_bytes)
 {
-    const jg_cache_key key = sample_key(s);
-    const unsigned i = l->count++;
-    jg_cache_blob blob;
-    const long interruptions = count_interruptions();
-    const double begin_work = work_us();
-    const double begin = now_us();
-    check(jg_cache_get(f->cache, &key, &blob, NULL, 0) == JG_CACHE_OK, "get", i, 0);
-    l->clock[i] = now_us() - begin;
-    l->work[i] = work_us() - begin_work;
-    if (count_interruptions() == interruptions) {
-        l->alone[l->n_alone++] = l->clock[i];
+    struct series gets = make_series("get", entries);
+    double *hashes = make_times(entries);
+    double *rests = make_times(entries);
+    unsigned long long state = 11;
+    for (unsigned i = 0; i < entries; i++) {
+        struct sample s =
+            make_entry((unsigned)next_random(&state) % entries, payload_bytes);
+        const jg_cache_key key = sample_key(&s);
+        jg_cache_blob blob;
+        const struct moment begin = read_moment();
+        check(jg_cache_get(f->cache, &key, &blob, NULL, 0) == JG_CACHE_OK, "get", i, 0);
+        series_add(&gets, begin);
+        jg_cache_blob_free(&blob);
+        hashes[i] = hash_us(&s);
+        rests[i] = gets.work[i] > hashes[i] ? gets.work[i] - hashes[i] : 0;
+        sample_free(&s);
     }
-    jg_cache_blob_free(&blob);
-    l->hash[i] = hash_us(s);
-    l->rest[i] = l->work[i] > l->hash[i] ? l->work[i] - l->hash[i] : 0;
+    series_print_and_free(&gets);
+    print_times("hashing, of the processor", hashes, entries);
+    print_times("get less hashing", rests, entries);
+    free(hashes);
+    free(rests);
 }
 
 static void measure_trims(struct fixture *f, unsigned entries)
@@ -260,35 +297,25 @@ static void measure_trims(struct fixture *f, unsigned entries)
 static void measure(unsigned entries, size_t payload_bytes, bool is_synced)
 {
     struct fixture f;
-    double *puts = calloc(entries, sizeof(double));
-    struct lookups gets;
-    lookups_alloc(&gets, entries);
-    unsigned long long state = 11;
+    struct series puts = make_series("put", entries);
     fixture_begin(&f);
     const jg_cache_options options = {.folder = f.folder, .no_sync = !is_synced};
     jg_cache *writer = NULL;
     check(jg_cache_open(&options, &writer, NULL, 0) == JG_CACHE_OK, "open", 0, 0);
+    printf("%u entries with %zu bytes each, %s fsync, in %s\n", entries, payload_bytes,
+           is_synced ? "with" : "without", f.folder);
     for (unsigned i = 0; i < entries; i++) {
         struct sample s = make_entry(i, payload_bytes);
-        const double begin = now_us();
+        const struct moment begin = read_moment();
         check(sample_put(&f, writer, &s) == JG_CACHE_OK, "put", i, 0);
-        puts[i] = now_us() - begin;
+        series_add(&puts, begin);
         sample_free(&s);
     }
     jg_cache_close(writer);
-    for (unsigned i = 0; i < entries; i++) {
-        struct sample s =
-            make_entry((unsigned)next_random(&state) % entries, payload_bytes);
-        measure_lookup(&f, &s, &gets);
-        sample_free(&s);
-    }
-    printf("%u entries with %zu bytes each, %s fsync, in %s\n", entries, payload_bytes,
-           is_synced ? "with" : "without", f.folder);
-    print_times("put", puts, entries);
-    lookups_print_and_free(&gets);
+    series_print_and_free(&puts);
+    measure_gets(&f, entries, payload_bytes);
     measure_trims(&f, entries);
     fixture_end(&f);
-    free(puts);
 }
 
 int main(int argc, char **argv)
