@@ -110,13 +110,23 @@ def test_no_shell_expands_a_name():
                "nothing was run", inspected)
 
 
+def install_elsewhere(prefix):
+    """The program of a prefix that has a copy of it and of its library."""
+    for part in ("bin", "lib"):
+        (prefix / part).mkdir(parents=True)
+    for path in (TOOL.parent.parent / "lib").glob("libjit_gemm.so.?"):
+        shutil.copy(path, prefix / "lib" / path.name)
+    return shutil.copy(TOOL, prefix / "bin" / TOOL.name)
+
+
 def test_kernels_are_the_same_bytes_wherever_they_are_made():
-    """Other folders, homes, time zones, locales and masks: other processes, at another time."""
+    """Other folders, homes, time zones, locales, masks and prefixes: other processes, at another time."""
     need_compiler()
     with Folder() as folder:
         manifest = folder.path / "kernels.manifest"
         manifest.write_text("jit_gemm manifest 1\nproblem 256x256x128 bf16\n", encoding="ascii")
         made = []
+        programs = [TOOL, install_elsewhere(folder.path / "another prefix")]
         for number, variables in enumerate((
                 {"HOME": "/", "TZ": "UTC", "LC_ALL": "C"},
                 {"HOME": str(folder.path), "TZ": "Asia/Kolkata", "LC_ALL": "de_DE.UTF-8",
@@ -128,7 +138,7 @@ def test_kernels_are_the_same_bytes_wherever_they_are_made():
             os.chdir(place)
             try:
                 done = tool("prewarm", manifest, *ARCH, "--cache", place / "cache",
-                            variables=variables)
+                            variables=variables, program=programs[number])
                 expect_exit(done, 0)
                 done = build(folder, "--nvrtc", ABSENT, cache=place / "cache", variables=variables)
                 expect_exit(done, 0)
