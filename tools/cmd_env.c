@@ -51,6 +51,10 @@ static const struct cli_variable variables[] = {
     {"CUDA_PATH", "and in bin of this, and of CUDA_HOME"},
     {"TMPDIR", "where `jit-gemm inspect` writes a file for it"},
     {"JIT_GEMM_EMULATOR", "settings of the emulator, key=value,...; it reads them itself"},
+    {"CUDA_VISIBLE_DEVICES",
+     "which devices there are; the CUDA driver and the emulator's CUDA runtime read it"},
+    {"JIT_GEMM_LIBRARY",
+     "path of the library that the package of Python opens, in place of its own"},
 };
 
 static void print_json(void)

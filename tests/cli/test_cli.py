@@ -111,7 +111,7 @@ def test_version_and_env():
     table = (ROOT / "lib/base/env.c").read_text(encoding="utf-8")
     names = set(re.findall(r'"(JIT_GEMM_[A-Z_]+)"', table))
     shown = set(re.findall(r"^(JIT_GEMM_[A-Z_]+)$", done.stdout, re.M))
-    names.update(["JIT_GEMM_EMULATOR", "JIT_GEMM_NVDISASM"])  # others read them
+    names.update(["JIT_GEMM_EMULATOR", "JIT_GEMM_NVDISASM", "JIT_GEMM_LIBRARY"])  # others read them
     expect(names == shown and len(names) > 1, f"read: {names}, env shows {shown}", done)
 
 
@@ -314,7 +314,7 @@ def test_a_variable_makes_any_program_log():
 
 def test_env_lists_every_variable_that_is_read():
     read = set()
-    for folder in ("lib", "cache", "tools"):
+    for folder in ("lib", "cache", "tools", "emulator/cudart"):
         for path in (ROOT / folder).rglob("*.c"):
             text = path.read_text(encoding="utf-8")
             read |= set(re.findall(r'getenv\("(\w+)"\)', text))
@@ -322,9 +322,12 @@ def test_env_lists_every_variable_that_is_read():
                 read |= set(re.findall(r'"(JIT_GEMM_[A-Z_]+)"', text))
             for table in re.findall(r"homes\[\] = \{([^}]*)\}", text):
                 read |= set(re.findall(r'"(\w+)"', table))
+    for path in (ROOT / "python" / "jit_gemm").rglob("*.py"):
+        read |= set(re.findall(r'environ(?:\.get\(|\[)"(\w+)"', path.read_text(encoding="utf-8")))
     read |= set(re.findall(r'VARIABLE "(\w+)"', (ROOT / "tools" / "disassembler.h").read_text(encoding="utf-8")))
     listed = set(re.findall(r"^([A-Z_]+)$", tool("env").stdout, re.M))
-    expect({"JIT_GEMM_NVRTC", "CUDA_HOME", "CUDA_PATH", "HOME", "JIT_GEMM_NVDISASM"} <= read, f"read: {read}")
+    expect({"JIT_GEMM_NVRTC", "CUDA_HOME", "CUDA_PATH", "HOME", "JIT_GEMM_NVDISASM", "JIT_GEMM_LIBRARY"} <= read,
+           f"read: {read}")
     expect(read <= listed, f"not listed: {sorted(read - listed)}")
 
 
