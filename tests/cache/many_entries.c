@@ -276,18 +276,24 @@ static void measure_gets(struct fixture *f, unsigned entries, size_t payload_byt
     free(rests);
 }
 
+static void print_trim(const char *what, unsigned entries, struct moment begin)
+{
+    const double clock = now_us() - begin.clock;
+    const double work = work_us() - begin.work;
+    printf("a trim that %s %u: %.3f s, %.2f us an entry, of the processor %.2f\n", what,
+           entries, 1e-6 * clock, clock / entries, work / entries);
+}
+
 static void measure_trims(struct fixture *f, unsigned entries)
 {
     struct rusage usage;
     uint64_t removed = 0;
-    double begin = now_us();
+    struct moment begin = read_moment();
     check(jg_cache_trim(f->cache, 0, 0, NULL, NULL) == JG_CACHE_OK, "trim", 0, 0);
-    printf("a trim that keeps all %u: %.3f s, %.2f us an entry\n", entries,
-           1e-6 * (now_us() - begin), (now_us() - begin) / entries);
-    begin = now_us();
+    print_trim("keeps all", entries, begin);
+    begin = read_moment();
     check(jg_cache_trim(f->cache, 1, 0, &removed, NULL) == JG_CACHE_OK, "trim", 0, 0);
-    printf("a trim that removes all: %.3f s, %.2f us an entry\n", 1e-6 * (now_us() - begin),
-           (now_us() - begin) / entries);
+    print_trim("removes all", entries, begin);
     check(removed == entries, "entries removed", (long)removed, entries);
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
         printf("most memory of the program: %ld KiB\n", usage.ru_maxrss);
