@@ -162,14 +162,35 @@ static double take_port(struct emu_sm_time *sm, double start, double interval, d
     return extra;
 }
 
-uint64_t emu_time_mma(struct emu_cta *cta, struct emu_cta *pair, unsigned rows,
-                      unsigned columns, double k_bytes, bool a_is_shared)
+/* What the tensor core of a multiprocessor did until a product begins. */
+static void note_product(struct emu_sm_time *sm, double start, double interval,
+                         double extra, bool begins)
 {
-    struct emu_timer *timer = timer_of(cta);
-    struct emu_sm_time *sms[2] = {sm_of(cta), pair == NULL ? NULL : sm_of(pair)};
+    struct emu_pipe_time *tensor = &sm->tensor;
+    const double idle = start - sm->pipe.free;
+    if (tensor->products == 0) {
+        tensor->first = start;
+    } else if (idle > 0 && begins) {
+        tensor->between += idle;
+        tensor->longest = idle > tensor->longest ? idle : tensor->longest;
+    } else if (idle > 0) {
+        tensor->within += idle;
+    }
+    tensor->slowed += extra;
+    tensor->sums += begins ? 1 : 0;
+    tensor->products++;
+    tensor->last = start + interval + extra;
+}
+
+uint64_t emu_time_mma(const struct emu_time_product *product)
+{
+    const bool pair = product->pair != NULL;
+    struct emu_timer *timer = timer_of(product->cta);
+    struct emu_sm_time *sms[2] = {sm_of(product->cta), pair ? sm_of(product->pair) : NULL};
     double bytes = 0;
-    const double interval = emu_chip_mma_interval(timer->chip, rows, columns, k_bytes,
-                                                  a_is_shared, pair != NULL, &bytes);
+    const double interval =
+        emu_chip_mma_interval(timer->chip, product->rows, product->columns,
+                              product->k_bytes, product->a_is_shared, pair, &bytes);
     double start = (double)timer->now;
     double extra = 0;
     for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
@@ -181,9 +202,9 @@ uint64_t emu_time_mma(struct emu_cta *cta, struct emu_cta *pair, unsigned rows,
         extra = own > extra ? own : extra;
     }
     for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
+        note_product(sms[i], start, interval, extra, product->begins);
         sms[i]->pipe.free = start + interval + extra;
         sms[i]->pipe.busy += interval;
-        sms[i]->mma_count++;
     }
     timer->result->products++;
     return (uint64_t)(start + interval + extra);

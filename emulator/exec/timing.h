@@ -67,6 +67,17 @@ struct emu_warp_time {
 
 #define EMU_SM_PARTS 4u
 
+/* What a tensor core did with its time, in clocks. The parts from `first` on, its products
+ * and what is behind `last` are the whole launch. A sum is what products add to one
+ * accumulator: of most kernels a tile, or a block of K. */
+struct emu_pipe_time {
+    double first, last;      /* when its first product began, and its last one ended */
+    double between, longest; /* rested before the first product of a sum: all, and once */
+    double within;           /* rested before another product */
+    double slowed;           /* products waited for the port of shared memory */
+    uint64_t sums, products;
+};
+
 /* A multiprocessor. */
 struct emu_sm_time {
     unsigned ctas, warps;
@@ -77,7 +88,7 @@ struct emu_sm_time {
     double
         debt; /* clocks of the shared-memory port that are owed to others than products */
     uint64_t *l1; /* by place: number of the line, plus 1 */
-    uint64_t mma_count;
+    struct emu_pipe_time tensor;
 };
 
 struct emu_cta_time {
@@ -118,10 +129,16 @@ void emu_time_stored(struct emu_cta *cta, struct emu_request *request, uint64_t 
 /* When loads of threads, which this request sums up, are in shared memory. */
 uint64_t emu_time_loaded(struct emu_cta *cta, struct emu_request *request);
 
-/* When a product has left the tensor core; `pair`: the other CTA, or NULL. See
- * emu_chip_mma_interval. */
-uint64_t emu_time_mma(struct emu_cta *cta, struct emu_cta *pair, unsigned rows,
-                      unsigned columns, double k_bytes, bool a_is_shared);
+/* A product of tensor cores; see emu_chip_mma_interval. */
+struct emu_time_product {
+    struct emu_cta *cta, *pair; /* pair: the other CTA, or NULL */
+    unsigned rows, columns;
+    double k_bytes;
+    bool a_is_shared;
+    bool begins; /* a sum: what the accumulator had is not added */
+};
+/* When it has left the tensor core. */
+uint64_t emu_time_mma(const struct emu_time_product *product);
 /* When a copy from shared into tensor memory is done. */
 uint64_t emu_time_tensor_copy(struct emu_cta *cta, uint32_t bytes);
 /* When a warp's access of tensor memory is done. */
@@ -161,7 +178,9 @@ struct emu_timing {
     uint64_t instructions;        /* of warps */
     uint64_t l2_bytes, dram_read, dram_written, shared_in, shared_out;
     uint64_t products;
-    unsigned sm_count, sms_used;
+    /* Means of the multiprocessors whose tensor cores worked; `longest`: of all of them. */
+    struct emu_pipe_time tensor;
+    unsigned sm_count, sms_used, tensor_sms;
     uint64_t sampled, per_round; /* clusters: of so many only so many ran; 0: all did */
     unsigned roles;
     struct emu_time_role role[EMU_MAX_WARPS]; /* by index of the warp in its CTA */

@@ -2,10 +2,41 @@
 /* What a timed launch did, as text. */
 #include "exec/timing.h"
 
+#include <math.h>
+
+/*
+ * Tensor cores that are busy take the power, and more of it at a faster clock, because that
+ * needs a higher voltage: it grows with the part of the time that they are busy and with
+ * the clock to the power of 2.5. Where that is more than the board may take, the clock
+ * falls.
+ */
 double emu_timing_power_mhz(const struct emu_timing *timing)
 {
-    const double lost = 1 - timing->chip->power_factor;
-    return timing->chip->boost_mhz * (1 - lost * timing->tensor_busy);
+    const double left = timing->tensor_busy <= 0 ? 1
+                                                 : timing->chip->power_factor *
+                                                       pow(timing->tensor_busy, -1 / 2.5);
+    return timing->chip->boost_mhz * (left < 1 ? left : 1);
+}
+
+/* Where the time of tensor cores went: the parts add up to the launch. */
+static void print_tensor(const struct emu_timing *timing, struct emu_text *text)
+{
+    const struct emu_pipe_time *tensor = &timing->tensor;
+    if (timing->tensor_sms == 0) {
+        return;
+    }
+    const double sms = timing->tensor_sms;
+    const double tail = (double)timing->clocks - tensor->last;
+    const double products =
+        tensor->last - tensor->first - tensor->between - tensor->within - tensor->slowed;
+    emu_text_add(text,
+                 "modelled clocks of a tensor core, means of %u: %.0f before the first "
+                 "product, %.0f of products, %.0f of rest between sums (%.1f sums each; at "
+                 "most %.0f at once), %.0f within sums, %.0f of products slowed down at "
+                 "shared memory, %.0f behind the last product\n",
+                 timing->tensor_sms, tensor->first, products, tensor->between,
+                 (double)tensor->sums / sms, tensor->longest, tensor->within,
+                 tensor->slowed, tail);
 }
 
 static void print_role(const struct emu_time_role *role, unsigned index,
@@ -53,6 +84,7 @@ void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
                  (double)timing->dram_read * 1e-6, (double)timing->dram_written * 1e-6,
                  (double)timing->l2_bytes * 1e-6, (double)timing->shared_in * 1e-6,
                  (double)timing->shared_out * 1e-6);
+    print_tensor(timing, text);
     for (unsigned i = 0; i < timing->roles; i++) {
         print_role(&timing->role[i], i, text);
     }

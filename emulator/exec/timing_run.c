@@ -562,6 +562,34 @@ static void run_events(struct run *run)
     }
 }
 
+static void add_pipe(struct emu_timing *result, const struct emu_pipe_time *own)
+{
+    struct emu_pipe_time *all = &result->tensor;
+    if (own->products == 0) {
+        return;
+    }
+    all->first += own->first;
+    all->last += own->last;
+    all->between += own->between;
+    all->longest = own->longest > all->longest ? own->longest : all->longest;
+    all->within += own->within;
+    all->slowed += own->slowed;
+    all->sums += own->sums;
+    all->products += own->products;
+    result->tensor_sms++;
+}
+
+static void find_means(struct emu_timing *result)
+{
+    struct emu_pipe_time *all = &result->tensor;
+    const double count = result->tensor_sms == 0 ? 1 : (double)result->tensor_sms;
+    all->first /= count;
+    all->last /= count;
+    all->between /= count;
+    all->within /= count;
+    all->slowed /= count;
+}
+
 static void sum_up(struct run *run)
 {
     struct emu_timing *result = run->timer.result;
@@ -576,8 +604,10 @@ static void sum_up(struct run *run)
     result->dram_written = levels->dram_written;
     for (unsigned i = 0; i < run->timer.sm_count; i++) {
         busy += run->timer.sms[i].pipe.busy;
+        add_pipe(result, &run->timer.sms[i].tensor);
         emu_free(run->timer.sms[i].l1);
     }
+    find_means(result);
     result->tensor_busy =
         result->clocks == 0
             ? 0

@@ -278,10 +278,15 @@ static uint64_t mma_time(struct emu_warp *warp, const struct emu_mma_task *task)
 {
     struct emu_cta *ctas[2];
     const unsigned count = emu_tensor_ctas(warp->cta, task->cta_count, ctas);
-    return emu_time_mma(ctas[0], count == 2 ? ctas[1] : NULL, task->instruction.m,
-                        task->instruction.n,
-                        emu_packing_bytes(task->instruction.b_packing, task->b.k),
-                        !task->a_in_tensor_memory);
+    const struct emu_time_product product = {
+        .cta = ctas[0],
+        .pair = count == 2 ? ctas[1] : NULL,
+        .rows = task->instruction.m,
+        .columns = task->instruction.n,
+        .k_bytes = emu_packing_bytes(task->instruction.b_packing, task->b.k),
+        .a_is_shared = !task->a_in_tensor_memory,
+        .begins = !task->accumulate};
+    return emu_time_mma(&product);
 }
 
 static bool issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane)

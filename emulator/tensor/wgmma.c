@@ -269,9 +269,13 @@ static bool issue(struct emu_warp *warp, const struct emu_insn *insn,
     if (emu_is_timed(warp->cta)) {
         const struct emu_wgmma_form *form = insn->extra;
         const double k_bytes = emu_packing_bytes(form->packing, form->k);
-        async->at[0] = emu_time_mma(warp->cta, NULL, EMU_WGMMA_M, form->n, k_bytes,
-                                    !form->a_in_registers) +
-                       emu_time_chip(warp->cta)->wgmma_latency;
+        const struct emu_time_product product = {.cta = warp->cta,
+                                                 .rows = EMU_WGMMA_M,
+                                                 .columns = form->n,
+                                                 .k_bytes = k_bytes,
+                                                 .a_is_shared = !form->a_in_registers,
+                                                 .begins = !task.accumulate};
+        async->at[0] = emu_time_mma(&product) + emu_time_chip(warp->cta)->wgmma_latency;
     }
     return emu_async_submit(async, group->chain);
 }

@@ -8,6 +8,7 @@
  *   [H2]     published measurement: arXiv 2501.12084, Hopper
  *   [guide]  CUDA programming guide, results a clock of a multiprocessor
  *   [spec]   the vendor's data sheet
+ *   [power]  see docs/time-model.md, "Power"
  *   [plan]   measured by this project on Hopper, as lib/plan uses it
  *   [fit]    fitted on the first half of the pairs of docs/time-model.md
  *   [same]   not measured on this chip: taken from the other one
@@ -22,7 +23,7 @@
 /* Both Hopper boards have the same multiprocessor. */
 #define HOPPER                                                                           \
     .sm = 90, .boost_mhz = 1980, /* [spec] */                                            \
-        .power_factor = 0.78,    /* [plan]: 1550 of 1980 MHz at 8192^3, 700 W */         \
+        .power_factor = 0.73,    /* [power]: an H100 of 700 W */                         \
         .alu_latency = 4,        /* [H1] */                                              \
         .branch_latency = 8,     /* [guess] */                                           \
         .special_latency = 20,   /* [guess] */                                           \
@@ -65,7 +66,7 @@ static const struct emu_chip chips[] = {
     {.name = "b200",
      .sm = 100,
      .boost_mhz = 1965,              /* [spec] */
-     .power_factor = 0.92,           /* 2185 of 2382 TFLOP/s, as published */
+     .power_factor = 0.766,          /* [power]: 8192^3 in 604 to 630 us, as published */
      .alu_latency = 4,               /* [QRC] */
      .branch_latency = 8,            /* [guess] */
      .special_latency = 20,          /* [guess] */

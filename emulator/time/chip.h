@@ -11,7 +11,8 @@ struct emu_chip {
     const char *name;
     unsigned sm; /* 90, 100 */
     double boost_mhz;
-    double power_factor; /* of the boost clock that is left where tensor cores never rest */
+    double power_factor; /* of the boost clock: left where tensor cores never rest, under a
+                          * load that goes on */
 
     /* Instructions. */
     unsigned alu_latency, branch_latency, special_latency, cvt_interval, mufu_latency,

@@ -9,6 +9,7 @@ twice the time, and the same takes the same time again, to the last digit.
 """
 import json
 import pathlib
+import re
 import sys
 
 from cli_harness import (Folder, emulator_by_name, expect, expect_exit, expect_width, named_tests, need_compiler,
@@ -96,6 +97,49 @@ def test_a_clock_and_a_chip_can_be_named():
         lines = table.stdout.splitlines()
         expect(lines and lines[0].startswith("modelled ") and all(line[0] == " " for line in lines[1:]), "lines", table)
         expect_width(table.stdout)
+
+
+def report(folder, problem, settings="sms=8", arch="sm_100a"):
+    """What --verbose says of a launch: clocks, the clock that power leaves, parts of a tensor
+    core's time."""
+    done = bench(folder, problem, "--verbose", settings=settings, arch=arch)
+    expect_exit(done, 0)
+    whole = re.search(r"modelled on \w+: (\d+) clocks, .* at (\d+) MHz, .* at the (\d+) MHz that",
+                      done.stderr)
+    parts = re.search(r"means of \d+: (\d+) before the first product, (\d+) of products, (\d+) of rest "
+                      r"between sums \(([\d.]+) sums each; at most (\d+) at once\), (\d+) within sums, "
+                      r"(\d+) of products slowed down at shared memory, (\d+) behind", done.stderr)
+    expect(whole is not None and parts is not None, "no report", done)
+    names = ("begin", "products", "between", "sums", "longest", "within", "slowed", "end")
+    return [int(word) for word in whole.groups()], dict(zip(names, map(float, parts.groups())))
+
+
+def test_parts_of_the_time_add_up():
+    need_compiler()
+    pair = "config=mma=256x256 cluster=2x1 stages="
+    with Folder() as folder:
+        for arch, config in (("sm_90a", "config=tile=128x128 cluster=1x1"), ("sm_100a", f"{pair}4")):
+            whole, parts = report(folder, f"1024x1024x512 bf16 {config}", arch=arch)
+            total = sum(parts[name] for name in parts if name not in ("sums", "longest"))
+            expect(abs(total - whole[0]) <= 4, f"{arch}: {total} of {whole[0]}: {parts}")
+            expect(parts["begin"] > 100 and parts["end"] > 100, f"{arch}: {parts}")
+        _, full = report(folder, f"1024x1024x1024 bf16 {pair}6")
+        _, starved = report(folder, f"1024x1024x1024 bf16 {pair}2")
+        expect(starved["within"] > full["within"] + 1000,
+               f"two stages do not hide the latency: {full}, {starved}")
+        _, one = report(folder, f"1024x1024x256 bf16 {pair}4 acc_stages=1")
+        _, two = report(folder, f"1024x1024x256 bf16 {pair}4 acc_stages=2")
+        expect(one["between"] > two["between"] + 500 and one["longest"] > two["longest"],
+               f"one accumulator waits for its epilogue at every tile: {one}, {two}")
+        expect(one["sums"] == two["sums"] == 4, f"a tile of 16 for each of 4 pairs: {one}, {two}")
+
+
+def test_power_slows_busy_tensor_cores():
+    need_compiler()
+    with Folder() as folder:
+        (_, boost, busy), _ = report(folder, "1024x1024x4096 bf16 config=mma=256x256 cluster=2x1")
+        (_, _, idle), _ = report(folder, "128x512x256 bf16")
+        expect(busy < 0.85 * boost and idle == boost, f"{boost}, {busy} and {idle}")
 
 
 def test_modelled_times_stay_out_of_results():
