@@ -57,7 +57,7 @@ void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
         if (at.to > at.from) {
-            emu_levels_read(emu_time_levels(cta), request, at.address, at.to - at.from);
+            emu_levels_read_row(emu_time_levels(cta), request, at.address, at.to - at.from);
         }
     }
 }

@@ -66,6 +66,33 @@ void emu_time_watch(struct emu_warp *warp, const uint64_t *watched)
     }
 }
 
+/* ------------------------------------------------------------------------- issue slots */
+
+enum { SLOT_CLOCKS = 64 };
+
+uint64_t emu_issue_find(const struct emu_issue_slot *slot, uint64_t at)
+{
+    at = at > slot->from ? at : slot->from;
+    while (at - slot->from < SLOT_CLOCKS && (slot->taken >> (at - slot->from) & 1) != 0) {
+        at++;
+    }
+    return at;
+}
+
+void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks)
+{
+    for (unsigned i = 0; i < clocks; i++) {
+        at = emu_issue_find(slot, at);
+        if (at - slot->from >= SLOT_CLOCKS) { /* half of the window stays behind it */
+            const uint64_t from = at - SLOT_CLOCKS / 2;
+            const uint64_t gone = from - slot->from;
+            slot->taken = gone < SLOT_CLOCKS ? slot->taken >> gone : 0;
+            slot->from = from;
+        }
+        slot->taken |= UINT64_C(1) << (at - slot->from);
+    }
+}
+
 /* ------------------------------------------------------------------------------ copies */
 
 struct emu_request emu_time_copy_begin(struct emu_cta *cta)
@@ -86,8 +113,10 @@ static struct emu_arrival arrive(struct emu_cta *cta, struct emu_request *reques
 {
     struct emu_timer *timer = timer_of(cta);
     const double served = emu_levels_serve(timer->levels, request);
-    const double fetched = emu_serve(&sm_of(cta)->fetch, request->begun,
-                                     (double)request->bytes / timer->chip->fetch_bytes);
+    const double bytes = (double)request->bytes / timer->chip->fetch_bytes;
+    const double rows = (double)request->rows * timer->chip->tma_row_interval;
+    const double fetched =
+        emu_serve(&sm_of(cta)->fetch, request->begun, bytes > rows ? bytes : rows);
     return (struct emu_arrival){(uint64_t)request->begun + latency,
                                 (uint64_t)(served > fetched ? served : fetched) + latency};
 }

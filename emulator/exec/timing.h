@@ -67,6 +67,17 @@ struct emu_warp_time {
 
 #define EMU_SM_PARTS 4u
 
+/* The issue slot of a part: which clocks of the last few are taken. A warp that waits for
+ * its registers takes a later clock, and others go before it. */
+struct emu_issue_slot {
+    uint64_t from;  /* the first clock that can still be had */
+    uint64_t taken; /* by bit, from `from` on */
+};
+/* The first free clock, not before `at`. */
+uint64_t emu_issue_find(const struct emu_issue_slot *slot, uint64_t at);
+/* Takes so many free clocks, from `at` on. */
+void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks);
+
 /* What a tensor core did with its time, in clocks. The parts from `first` on, its products
  * and what is behind `last` are the whole launch. A sum is what products add to one
  * accumulator: of most kernels a tile, or a block of K. */
@@ -82,7 +93,7 @@ struct emu_pipe_time {
 struct emu_sm_time {
     unsigned ctas, warps;
     uint64_t shared_bytes; /* of the CTAs */
-    uint64_t issue[EMU_SM_PARTS], mufu[EMU_SM_PARTS];
+    struct emu_issue_slot issue[EMU_SM_PARTS];
     struct emu_server remote, tma, fetch, ingest, egress, pipe, port,
         tensor_load[EMU_SM_PARTS];
     double
@@ -171,8 +182,9 @@ struct emu_time_role {
 
 struct emu_timing {
     const struct emu_chip *chip;
-    double mhz;                   /* of the times below */
-    uint64_t clocks;              /* from the launch to its last effect */
+    double mhz;      /* of the times below */
+    uint64_t clocks; /* from the launch to its last effect, and `gap` */
+    uint64_t gap;    /* of them: until another launch starts that may not begin early */
     uint64_t first_cta, last_cta; /* when they began */
     double tensor_busy;           /* part of the time of all multiprocessors, 0 to 1 */
     uint64_t instructions;        /* of warps */

@@ -26,7 +26,7 @@ static void print_tensor(const struct emu_timing *timing, struct emu_text *text)
         return;
     }
     const double sms = timing->tensor_sms;
-    const double tail = (double)timing->clocks - tensor->last;
+    const double tail = (double)(timing->clocks - timing->gap) - tensor->last;
     const double products =
         tensor->last - tensor->first - tensor->between - tensor->within - tensor->slowed;
     emu_text_add(text,
@@ -84,6 +84,12 @@ void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
                  (double)timing->dram_read * 1e-6, (double)timing->dram_written * 1e-6,
                  (double)timing->l2_bytes * 1e-6, (double)timing->shared_in * 1e-6,
                  (double)timing->shared_out * 1e-6);
+    if (timing->gap != 0) {
+        emu_text_add(text,
+                     "modelled: %llu of the clocks until a launch behind this one starts, "
+                     "which may not begin early\n",
+                     (unsigned long long)timing->gap);
+    }
     print_tensor(timing, text);
     for (unsigned i = 0; i < timing->roles; i++) {
         print_role(&timing->role[i], i, text);

@@ -150,9 +150,10 @@ static uint64_t find_issue(const struct emu_warp *warp, const struct emu_time_in
             *ret_stall = (ready & 1) != 0 ? EMU_STALL_MEMORY : EMU_STALL_DEPENDENCY;
         }
     }
-    const uint64_t slot = warp->cta->time->sm->issue[warp->index % EMU_SM_PARTS];
-    if (info->issue > 0 && slot > at) {
-        at = slot;
+    const uint64_t free =
+        emu_issue_find(&warp->cta->time->sm->issue[warp->index % EMU_SM_PARTS], at);
+    if (info->issue > 0 && free > at) {
+        at = free;
         *ret_stall = EMU_STALL_ISSUE;
     }
     return at;
@@ -174,9 +175,7 @@ static void charge(struct emu_warp *warp, const struct emu_time_insn *info, uint
 {
     struct emu_warp_time *time = warp->time;
     const unsigned issue = executed || info->issue == 0 ? info->issue : 1;
-    if (issue > 0) {
-        warp->cta->time->sm->issue[warp->index % EMU_SM_PARTS] = at + issue;
-    }
+    emu_issue_take(&warp->cta->time->sm->issue[warp->index % EMU_SM_PARTS], at, issue);
     if (result < time->clock) {
         result = time->clock + info->latency;
     }
@@ -597,7 +596,10 @@ static void sum_up(struct run *run)
     double busy = 0;
     result->chip = run->timer.chip;
     result->mhz = run->timer.mhz;
-    result->clocks = run->timer.last_effect;
+    result->gap = run->grids[run->count - 1].triggered
+                      ? 0
+                      : (uint64_t)(result->chip->gap_us * result->mhz);
+    result->clocks = run->timer.last_effect + result->gap;
     result->sm_count = run->timer.sm_count;
     result->l2_bytes = levels->l2_bytes;
     result->dram_read = levels->dram_read;

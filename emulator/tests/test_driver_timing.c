@@ -41,6 +41,8 @@ static const char ptx[] =
     "wait:\nmbarrier.try_wait.parity.shared.b64 %q, [%r3], %r4;\n@!%q bra wait;\n"
     "xor.b32 %r4, %r4, 1;\nadd.u64 %d0, %d0, 4096;\nsub.u32 %r0, %r0, 1;\n"
     "setp.ne.u32 %p, %r0, 0;\n@%p bra loop;\nret;\n}\n"
+    ".visible .entry ends()\n{\nret;\n}\n"
+    ".visible .entry allows()\n{\ngriddepcontrol.launch_dependents;\nret;\n}\n"
     ".visible .entry poll(.param .u64 at)\n{\n"
     ".reg .b32 %r<4>;\n.reg .b64 %d<2>;\n.reg .pred %p;\n"
     "ld.param.u64 %d0, [at];\nmov.u32 %r0, %ctaid.x;\nsetp.ne.u32 %p, %r0, 0;\n"
@@ -137,6 +139,24 @@ Test(driver_timing, warps_share_issue_slots)
     const unsigned long long many = time_loop("independent", 1000, 1, 1024);
     cr_expect_eq(one, four);
     cr_expect_gt(many, 2 * four, "8 warps a part: %llu, 1 warp: %llu", many, four);
+}
+
+/* A warp that waits for its registers takes no clock of the slot before it issues. */
+Test(driver_timing, chains_fit_between_each_other)
+{
+    ASSERT_CU(cu.emuConfigure("timing=on"));
+    const unsigned long long one = time_loop("chain", 1000, 1, 32);
+    const unsigned long long two = time_loop("chain", 1000, 1, 256);
+    cr_expect_lt(two, one + one / 8, "2 warps a part: %llu, 1 warp: %llu", two, one);
+}
+
+/* A launch whose CTAs all end without saying so lets the next one start later. */
+Test(driver_timing, dependents_begin_early_where_they_may)
+{
+    ASSERT_CU(cu.emuConfigure("timing=on,mhz=1000"));
+    const unsigned long long alone = time_of("ends", 2, 32, NULL);
+    const unsigned long long early = time_of("allows", 2, 32, NULL);
+    cr_expect_gt(alone, early + 1000, "%llu and %llu", alone, early);
 }
 
 Test(driver_timing, copies_take_latency_and_rate)

@@ -8,11 +8,12 @@
  *   [H2]     published measurement: arXiv 2501.12084, Hopper
  *   [guide]  CUDA programming guide, results a clock of a multiprocessor
  *   [spec]   the vendor's data sheet
- *   [power]  see docs/time-model.md, "Power"
- *   [plan]   measured by this project on Hopper, as lib/plan uses it
- *   [fit]    fitted on the first half of the pairs of docs/time-model.md
- *   [same]   not measured on this chip: taken from the other one
- *   [guess]  nobody has published it
+ *   [rows]   measured by this project on an H100: copies of boxes with rows of 16 to 128
+ * bytes [gap]    measured by this project on an H100: kernels with pdl=0 less those with
+ * pdl=1 [power]  see docs/time-model.md, "Power" [plan]   measured by this project on
+ * Hopper, as lib/plan uses it [fit]    fitted on the first half of the pairs of
+ * docs/time-model.md [same]   not measured on this chip: taken from the other one [guess]
+ * nobody has published it
  */
 #include "time/chip.h"
 
@@ -21,38 +22,41 @@
 #define MIB (UINT64_C(1) << 20)
 
 /* Both Hopper boards have the same multiprocessor. */
-#define HOPPER                                                                           \
-    .sm = 90, .boost_mhz = 1980, /* [spec] */                                            \
-        .power_factor = 0.73,    /* [power]: an H100 of 700 W */                         \
-        .alu_latency = 4,        /* [H1] */                                              \
-        .branch_latency = 8,     /* [guess] */                                           \
-        .special_latency = 20,   /* [guess] */                                           \
-        .cvt_interval = 2,       /* [guide]: 64 results */                               \
-        .mufu_latency = 18,      /* [same] 14, and 4 to the register */                  \
-        .mufu_interval = 8,      /* [guide]: 16 results */                               \
-        .shuffle_latency = 24,   /* [QRC] [same] */                                      \
-        .fence_latency = 24,     /* [QRC]: tens of clocks */                             \
-        .gpu_fence_latency = 500, .shared_latency = 29, /* [H1]: 29 to 33 */             \
-        .shared_bytes = 128,                            /* [QRC] [H1] */                 \
-        .l1_latency = 38,                               /* [H1] */                       \
-        .l2_latency = 270,                              /* [H1] */                       \
-        .dram_latency = 480,                            /* [H1]: what a miss adds */     \
-        .atomic_latency = 700,                          /* [guess] */                    \
-        .l2_bytes_ns = 11500,                           /* [fit] */                      \
-        .tma_interval = 32,                             /* [fit]; 48 [QRC] */            \
-        .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */                  \
-        .tma_missing = 150, /* [fit]; 300 to 400 [H2] */                                 \
-        .fetch_bytes = 64,  /* [H1] */                                                   \
-        .ingest_bytes = 96, /* [plan]: with multicast */                                 \
-        .egress_bytes = 64, .store_latency = 700,         /* [QRC] [same] */             \
-        .cluster_bytes = 25,                              /* [plan] */                   \
-        .cluster_latency = 190,                           /* [H1]: 180 to 220 */         \
-        .arrive_latency = 8, .wake_latency = 20,          /* [QRC] [same] */             \
-        .barrier_latency = 24,                            /* [QRC]: 12 + 2 a warp */     \
-        .cluster_barrier_latency = 190,                   /* [H1] */                     \
-        .cancel_latency = 0, .mma_bytes = 4096,           /* [H2]: 1024 bf16 products */ \
-        .wgmma_latency = 40,                              /* [fit] */                    \
-        .mma_floor = 16, .launch_us = 0.3, .skew_us = 0.2 /* [fit] */
+#define HOPPER                                                                            \
+    .sm = 90, .boost_mhz = 1980, /* [spec] */                                             \
+        .power_factor = 0.73,    /* [power]: an H100 of 700 W */                          \
+        .alu_latency = 4,        /* [H1] */                                               \
+        .branch_latency = 8,     /* [guess] */                                            \
+        .special_latency = 20,   /* [guess] */                                            \
+        .cvt_interval = 2,       /* [guide]: 64 results */                                \
+        .mufu_latency = 18,      /* [same] 14, and 4 to the register */                   \
+        .mufu_interval = 8,      /* [guide]: 16 results */                                \
+        .shuffle_latency = 24,   /* [QRC] [same] */                                       \
+        .fence_latency = 24,     /* [QRC]: tens of clocks */                              \
+        .gpu_fence_latency = 500, .shared_latency = 29, /* [H1]: 29 to 33 */              \
+        .shared_bytes = 128,                            /* [QRC] [H1] */                  \
+        .l1_latency = 38,                               /* [H1] */                        \
+        .l2_latency = 270,                              /* [H1] */                        \
+        .dram_latency = 480,                            /* [H1]: what a miss adds */      \
+        .atomic_latency = 700,                          /* [guess] */                     \
+        .l2_bytes_ns = 11500,                           /* [fit] */                       \
+        .l2_request_bytes = 64,                         /* [rows] */                      \
+        .tma_interval = 32,                             /* [fit]; 48 [QRC] */             \
+        .tma_row_interval = 1,                          /* [rows] */                      \
+        .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */                   \
+        .tma_missing = 150, /* [fit]; 300 to 400 [H2] */                                  \
+        .fetch_bytes = 64,  /* [H1] */                                                    \
+        .ingest_bytes = 96, /* [plan]: with multicast */                                  \
+        .egress_bytes = 64, .store_latency = 700,          /* [QRC] [same] */             \
+        .cluster_bytes = 25,                               /* [plan] */                   \
+        .cluster_latency = 190,                            /* [H1]: 180 to 220 */         \
+        .arrive_latency = 8, .wake_latency = 20,           /* [QRC] [same] */             \
+        .barrier_latency = 24,                             /* [QRC]: 12 + 2 a warp */     \
+        .cluster_barrier_latency = 190,                    /* [H1] */                     \
+        .cancel_latency = 0, .mma_bytes = 4096,            /* [H2]: 1024 bf16 products */ \
+        .wgmma_latency = 40,                               /* [fit] */                    \
+        .mma_floor = 16, .launch_us = 0.7, .skew_us = 0.2, /* [fit] */                    \
+        .gap_us = 1.6                                      /* [gap] */
 
 static const struct emu_chip chips[] = {
     {.name = "h100",
@@ -85,7 +89,9 @@ static const struct emu_chip chips[] = {
      .l2_bytes_ns = 20500,           /* [spec] as others quote it; 20 to 26 [QRC] */
      .dram_bytes_ns = 7100,          /* [SEMI] [QRC]: 7.0 to 7.26 */
      .l2_capacity = 126 * MIB,       /* [spec] */
+     .l2_request_bytes = 64,         /* [rows] [same] */
      .tma_interval = 48,             /* [QRC] */
+     .tma_row_interval = 1,          /* [rows] [same] */
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
      .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
@@ -104,8 +110,9 @@ static const struct emu_chip chips[] = {
      .mma_floor = 44,                /* [QRC] */
      .tensor_load_bytes = 57,        /* [QRC], which doubts it */
      .tensor_load_latency = 40,      /* [guess] */
-     .launch_us = 0.3,               /* [same] */
-     .skew_us = 0.2 /* [same] */},
+     .launch_us = 0.3,               /* [guess] */
+     .skew_us = 0.2,                 /* [same] */
+     .gap_us = 1.6 /* [gap] [same] */},
 };
 
 const struct emu_chip *emu_chip_find(const char *name)

@@ -24,7 +24,9 @@ struct emu_chip {
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
     uint64_t l2_capacity;
-    unsigned tma_interval; /* of copies of one multiprocessor */
+    unsigned l2_request_bytes; /* that a line takes of L2's rate at least */
+    unsigned tma_interval;     /* of copies of one multiprocessor */
+    unsigned tma_row_interval; /* of lines that a copy asks for */
     unsigned tma_latency,
         tma_missing;      /* to the mbarrier: L2 has it all; what a miss adds */
     unsigned fetch_bytes; /* that a multiprocessor asks L2 for */
@@ -46,6 +48,7 @@ struct emu_chip {
 
     /* Launches. */
     double launch_us, skew_us; /* before the first CTA starts; from the first to the last */
+    double gap_us; /* until the next launch starts, where this one lets none begin early */
 };
 
 /* "h100", "h200" or "b200"; NULL when there is no such chip. */

@@ -77,6 +77,21 @@ void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
     request->bytes += bytes;
 }
 
+void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
+                         uint64_t address, uint32_t bytes)
+{
+    const uint32_t least = levels->chip->l2_request_bytes;
+    while (bytes > 0) {
+        const uint32_t left = EMU_LINE_BYTES - (uint32_t)(address % EMU_LINE_BYTES);
+        const uint32_t own = bytes < left ? bytes : left;
+        emu_levels_read(levels, request, address, own);
+        request->bytes += own < least ? least - own : 0;
+        request->rows++;
+        address += own;
+        bytes -= own;
+    }
+}
+
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes)
 {

@@ -40,6 +40,7 @@ struct emu_request {
     double begun;  /* when the first line left L2; 0: none has */
     double filled; /* when the last line that is under way will have come to L2 */
     uint64_t bytes, missing;
+    uint64_t rows; /* lines that a copy asked for by themselves */
 };
 
 /* `part`: of the chip's multiprocessors, that ask for something; they have that part of
@@ -50,6 +51,10 @@ void emu_levels_free(struct emu_levels *levels);
 /* Adds the lines of a run of bytes. */
 void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
                      uint64_t address, uint32_t bytes);
+/* The same for a row of a copy's box: each line of it is a request of its own, and L2 takes
+ * the time of some bytes for it, however few are wanted. */
+void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
+                         uint64_t address, uint32_t bytes);
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes);
 /* When L2 has handed out all of it. */
