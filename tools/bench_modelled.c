@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bench/gemm_bench.h"
 #include "run_launch.h"
+
+/* Of larger grids a part stands for all: the emulator says which (docs/time-model.md). */
+static const double large_products = 2e11;
+enum { SAMPLE = 16 }; /* clusters at once */
 
 int bench_modelled_check(const struct bench_modelled *settings)
 {
@@ -21,11 +26,34 @@ void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose)
     char text[512];
     const char *own = getenv("JIT_GEMM_EMULATOR");
 
-    snprintf(text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off,show=%s%s%s",
-             settings->chip != NULL ? settings->chip : "on", settings->mhz,
-             verbose ? "advice" : "warnings", own != NULL ? "," : "",
-             own != NULL ? own : "");
+    snprintf(
+        text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off,sample=%u,show=%s%s%s",
+        settings->chip != NULL ? settings->chip : "on", settings->mhz, settings->sample,
+        verbose ? "advice" : "warnings", own != NULL ? "," : "", own != NULL ? own : "");
     setenv("JIT_GEMM_EMULATOR", text, 1);
+}
+
+static bool is_large(const jit_gemm_problem *problem)
+{
+    return (double)problem->m.size * (double)problem->n.size * (double)problem->k.size *
+               (problem->batch.size > 0 ? (double)problem->batch.size : 1) >
+           large_products;
+}
+
+/* The emulator is set up once for all problems, so that small ones among large ones would
+ * be sampled as well: then none is. The user's environment has the last word. */
+static unsigned choose_sample(const struct problem_list *problems)
+{
+    const char *own = getenv("JIT_GEMM_EMULATOR");
+    if (own != NULL && strstr(own, "sample=") != NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < problems->count; i++) {
+        if (!is_large(&problems->items[i]->problem.problem)) {
+            return 0;
+        }
+    }
+    return SAMPLE;
 }
 
 static jit_gemm_status time_launch(const struct run_launch *launch, double *ret_us)
@@ -49,12 +77,27 @@ static jit_gemm_status time_launch(const struct run_launch *launch, double *ret_
     return status;
 }
 
+/* Groups have what is theirs of the rows, or of K. */
+static double count_flops(const struct listed_problem *listed,
+                          const struct run_inputs *inputs)
+{
+    const struct gemm_bench_groups *groups = bench_groups_of(&listed->groups);
+    const double m = (double)inputs->m, n = (double)inputs->n, k = (double)inputs->k;
+    if (groups == NULL) {
+        return 2.0 * m * n * k * (double)(inputs->batch > 0 ? inputs->batch : 1);
+    }
+    double own = 0;
+    for (size_t i = 0; i < groups->part_count; i++) {
+        own += (double)(groups->parts[i].end - groups->parts[i].begin);
+    }
+    return 2.0 * own * n * (run_groups_divide_k(listed->problem.problem.group_by) ? m : k);
+}
+
 static void print_result(const struct bench_modelled *settings,
+                         const struct listed_problem *listed,
                          const struct run_launch *launch, const char *problem, double us)
 {
-    const struct run_inputs *inputs = &launch->inputs;
-    const double flops = 2.0 * (double)inputs->m * (double)inputs->n * (double)inputs->k *
-                         (double)(inputs->batch > 0 ? inputs->batch : 1);
+    const double flops = count_flops(listed, &launch->inputs);
 
     if (settings->json) {
         struct cli_json json = {.file = stdout};
@@ -69,6 +112,7 @@ static void print_result(const struct bench_modelled *settings,
         cli_json_add_text(&json, "config", launch->info.config);
         cli_json_add_double(&json, "modelled_us", us);
         cli_json_add_double(&json, "modelled_tflops", flops / us * 1e-6);
+        cli_json_add_int(&json, "sample", settings->sample);
         cli_json_close_object(&json);
     } else {
         const int column =
@@ -78,22 +122,24 @@ static void print_result(const struct bench_modelled *settings,
         printf("%*s", column, "");
         cli_print_folded(stdout, launch->info.config, strlen(launch->info.config),
                          (size_t)column, (size_t)column);
+        if (settings->sample > 0) {
+            printf("%*ssample=%u: of a large grid so many clusters at once stand for all\n",
+                   column, "", settings->sample);
+        }
     }
     fflush(stdout);
 }
 
 static int model_problem(const struct bench_modelled *settings,
                          const struct cli_context_options *options,
-                         const struct cli_problem *problem)
+                         const struct listed_problem *listed)
 {
-    static const struct run_sizes planned = {0};
+    const struct cli_problem *problem = &listed->problem;
+    const bool has_groups = problem->problem.group_by != JIT_GEMM_GROUP_NONE;
+    const struct run_sizes planned = {.groups = has_groups ? settings->group_sizes : NULL};
     static const struct run_strides packed = {0};
     struct run_launch launch = {.alpha = 1, .beta = 1};
     double us = 0;
-    if (problem->problem.group_by != JIT_GEMM_GROUP_NONE) {
-        return cli_usage_error(
-            "--modelled: groups have no modelled times; leave groups= out");
-    }
     int code = run_sizes_resolve(&problem->problem, &planned, &launch.inputs);
 
     if (code == CLI_OK) {
@@ -111,7 +157,7 @@ static int model_problem(const struct bench_modelled *settings,
     }
     if (code == CLI_OK) {
         char *text = cli_problem_text(&problem->problem);
-        print_result(settings, &launch, text, us);
+        print_result(settings, listed, &launch, text, us);
         free(text);
     }
     run_launch_close(&launch);
@@ -124,10 +170,12 @@ int bench_modelled_print(const struct bench_modelled *settings,
 {
     int code = CLI_OK;
 
-    bench_modelled_set_up(settings, context->verbose);
+    struct bench_modelled own = *settings;
+    own.sample = choose_sample(problems);
+    bench_modelled_set_up(&own, context->verbose);
     for (size_t i = 0; i < problems->count; i++) {
-        const int own = model_problem(settings, context, &problems->items[i]->problem);
-        code = own != CLI_OK ? own : code;
+        const int one = model_problem(&own, context, problems->items[i]);
+        code = one != CLI_OK ? one : code;
     }
     return code;
 }

@@ -8,8 +8,10 @@
 #include "problem_list.h"
 
 struct bench_modelled {
-    const char *chip; /* NULL: the emulated device's own */
-    int64_t mhz;      /* 0: what the chip's power leaves */
+    const char *chip;        /* NULL: the emulated device's own */
+    int64_t mhz;             /* 0: what the chip's power leaves */
+    const char *group_sizes; /* of problems with groups, as problem_list_read takes them */
+    unsigned sample;         /* clusters at once that stand for all; 0: all run */
     bool json;
 };
 

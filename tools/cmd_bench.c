@@ -260,6 +260,7 @@ int cmd_bench(int argc, char **argv)
         return code;
     }
     options.model.json = options.json;
+    options.model.group_sizes = options.group_sizes;
     code = check_options(&options, &model);
     if (code == CLI_OK) {
         code = check_modelled(&options);

@@ -134,6 +134,36 @@ def test_parts_of_the_time_add_up():
         expect(one["sums"] == two["sums"] == 4, f"a tile of 16 for each of 4 pairs: {one}, {two}")
 
 
+def test_groups_have_modelled_times():
+    need_compiler()
+    with Folder() as folder:
+        for arch in ("sm_90a", "sm_100a"):
+            done = bench(folder, "m=1024 n=256 k=512 a=bf16 groups=4", "--group-sizes",
+                         "128,128,256,512", "--json", arch=arch)
+            less = bench(folder, "m=1024 n=256 k=512 a=bf16 groups=4 dynamic=m", "--group-sizes",
+                         "0,128,0,0", "--json", arch=arch)
+            expect_exit(done, 0)
+            expect_exit(less, 0)
+            whole, part = json.loads(done.stdout), json.loads(less.stdout)
+            flops = [row["modelled_us"] * row["modelled_tflops"] for row in (whole, part)]
+            expect(7.5 < flops[0] / flops[1] < 8.5, f"{arch}: products of the groups: {flops}", less)
+            expect(whole["modelled_us"] > part["modelled_us"], f"{arch}: rows", done)
+        done = bench(folder, "256x256x256 bf16", "--group-sizes", "1,2")
+        expect(done.returncode == 2 and "--group-sizes needs groups" in done.stderr, "none", done)
+
+
+def test_large_problems_are_sampled_and_say_so():
+    """What runs of them: 16 clusters at once, unless the environment asks for others."""
+    need_compiler()
+    large = "8192x8192x4096 bf16 config=tile=128x256 cluster=2x1"
+    with Folder() as folder:
+        done = bench(folder, large, settings="sample=1")
+        expect_exit(done, 0)
+        expect("stand for all" not in done.stdout, "the environment asked for it", done)
+        small = bench(folder, "256x256x256 bf16", "--json")
+        expect(json.loads(small.stdout)["sample"] == 0, "a small one runs whole", small)
+
+
 def test_power_slows_busy_tensor_cores():
     need_compiler()
     with Folder() as folder:
