@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_verify.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,8 @@ static void tell(const char *name, const struct compare_report *report, bool is_
 
         cli_print_line(stdout, text, strlen(text), (size_t)column, 9);
     }
-    if (!(verdict->rel_error >= report->rel_error)) { /* also while it is NAN */
+    if (!isnan(report->rel_error) &&
+        !(verdict->rel_error >= report->rel_error)) { /* also while it is NAN */
         verdict->rel_error = report->rel_error;
     }
 }

@@ -247,14 +247,33 @@ static size_t describe_count(uint64_t count, const char *finding, char *buffer, 
     return used;
 }
 
+/* Of blocks that no scale fits, which have no relative error. */
+static size_t describe_unfit(const struct compare_report *report, char *buffer, size_t size,
+                             size_t used)
+{
+    if (report->unfit_blocks > 0 && used < size) {
+        used += (size_t)snprintf(buffer + used, size - used,
+                                 ", without %" PRIu64 " blocks whose scale is out of "
+                                 "range: change alpha",
+                                 report->unfit_blocks);
+    }
+    return used;
+}
+
 void compare_describe(const struct compare_report *report, char *buffer, size_t size)
 {
-    size_t used = (size_t)snprintf(
-        buffer, size,
-        "%" PRIu64 " elements, relative error %.3g (bound %.3g), "
-        "largest difference %.3g",
-        report->elements, report->rel_error, report->rel_bound, report->max_error);
+    size_t used =
+        (size_t)snprintf(buffer, size, "%" PRIu64 " elements, ", report->elements);
 
+    if (isnan(report->rel_error)) {
+        used += (size_t)snprintf(buffer + used, size - used, "no relative error");
+    } else {
+        used +=
+            (size_t)snprintf(buffer + used, size - used,
+                             "relative error %.3g (bound %.3g), largest difference %.3g",
+                             report->rel_error, report->rel_bound, report->max_error);
+    }
+    used = describe_unfit(report, buffer, size, used);
     used = describe_count(report->unwritten, "unwritten", buffer, size, used);
     used = describe_count(report->wrong_nan, "with a wrong NaN or infinity", buffer, size,
                           used);

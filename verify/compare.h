@@ -49,9 +49,11 @@ struct compare_report {
     uint64_t over_bound;   /* finite, but over the bound of an element */
     uint64_t
         bad_reference; /* reference elements that are still poison: the test is broken */
-    double rel_error;  /* ||out - ref|| / ||ref|| over the finite pairs */
-    double rel_bound;  /* of rel_error: above `relative` where the norm is small */
-    double max_error;  /* largest |out - ref| */
+    uint64_t unfit_blocks; /* of a quantised D: no scale fits them, so that they are not in
+                            * rel_error (verify/quantise.h) */
+    double rel_error;      /* ||out - ref|| / ||ref|| over the finite pairs */
+    double rel_bound;      /* of rel_error: above `relative` where the norm is small */
+    double max_error;      /* largest |out - ref| */
     int64_t batch, row, column; /* first bad element, -1 if there is none */
     double got, want;           /* its values */
     bool pass;                  /* all counts are 0, and rel_error is within its bound */

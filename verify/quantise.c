@@ -148,6 +148,7 @@ static double error_of(const struct comparison *work, float ref)
 /* Some columns of a row: a block. */
 struct span {
     int64_t batch, row, begin, end;
+    bool has_fitting_scale;
 };
 
 /* The least and the greatest that the block's amax may be. */
@@ -187,9 +188,27 @@ static bool is_scale_right(const struct comparison *work, struct amax_range amax
     return got >= quantise_scale(scale, d, amax.low) && got <= high;
 }
 
-static void compare_scale(struct comparison *work, const struct span *span, float got)
+/* Is there a scale that brings the block's greatest element near the greatest of D's type?
+ * Beyond the greatest one all elements are clamped, below the least one of full precision
+ * they lose bits: neither is near the reference, whoever rounds. A block of zeros is. */
+static bool has_fitting_scale(const struct comparison *work, struct amax_range amax)
 {
-    const struct amax_range amax = find_amax(work, span);
+    const jit_gemm_dtype scale = work->all->scale->dtype;
+    const double greatest = (double)greatest_of(work->all->view->dtype);
+    const double least = scale == JIT_GEMM_DTYPE_UE4M3 ? 0x1p-6 : FLT_MIN;
+    const double most = scale == JIT_GEMM_DTYPE_UE4M3   ? 448
+                        : scale == JIT_GEMM_DTYPE_UE8M0 ? 0x1p127
+                                                        : FLT_MAX;
+    if (amax.high <= 0) {
+        return true;
+    }
+    return (double)amax.low >= least * greatest && (double)amax.high / greatest <= most &&
+           isfinite(amax.high);
+}
+
+static void compare_scale(struct comparison *work, const struct span *span,
+                          struct amax_range amax, float got)
+{
     work->scales.elements++;
     if (!is_scale_right(work, amax, got)) {
         work->scales.over_bound++;
@@ -215,10 +234,10 @@ static void compare_element(struct comparison *work, const struct span *span,
     } else if (got < low || got > high) {
         work->elements.over_bound++;
     } else {
-        const bool is_finite = isfinite(ref) && isfinite(scale);
-        const double difference = is_finite ? got * (double)scale - (double)ref : 0;
+        const bool is_near = span->has_fitting_scale && isfinite(ref) && isfinite(scale);
+        const double difference = is_near ? got * (double)scale - (double)ref : 0;
         work->error_sum += difference * difference;
-        work->ref_sum += is_finite ? (double)ref * (double)ref : 0;
+        work->ref_sum += is_near ? (double)ref * (double)ref : 0;
         work->elements.max_error = fmax(work->elements.max_error, fabs(difference));
         return;
     }
@@ -235,7 +254,7 @@ static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t 
     return mapped < 0 || all->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ? mapped : row;
 }
 
-static void compare_block(struct comparison *work, const struct span *span)
+static void compare_block(struct comparison *work, struct span *span)
 {
     const struct quantised *all = work->all;
     const struct element_view *view = all->scale_view;
@@ -245,8 +264,11 @@ static void compare_block(struct comparison *work, const struct span *span)
                              scale_row_of(all, span->batch, span->row),
                              span->begin / all->scale->block_k);
     const float scale = (float)element_load(view->dtype, all->scales, (size_t)index);
+    const struct amax_range amax = find_amax(work, span);
     work->is_known[index] = 1;
-    compare_scale(work, span, scale);
+    span->has_fitting_scale = has_fitting_scale(work, amax);
+    work->elements.unfit_blocks += !span->has_fitting_scale;
+    compare_scale(work, span, amax, scale);
     for (int64_t column = span->begin; column < span->end; column++) {
         compare_element(work, span, column, scale);
     }
@@ -287,7 +309,7 @@ static void compare_row(struct comparison *work, int64_t batch, int64_t row)
     const int64_t block = work->all->scale->block_k;
     for (int64_t begin = 0; begin < columns; begin += block) {
         const int64_t end = begin + block < columns ? begin + block : columns;
-        const struct span span = {batch, row, begin, end};
+        struct span span = {batch, row, begin, end, true};
         compare_block(work, &span);
     }
     compare_pads(work, batch, row);
@@ -331,11 +353,14 @@ void quantise_compare(const struct quantised *all, const struct compare_bounds *
     work.elements.stray_writes = compare_count_strays(all->view, all->data);
     count_stray_scales(&work);
     free(work.is_known);
-    work.elements.rel_error = work.ref_sum > 0 ? sqrt(work.error_sum / work.ref_sum) : 0;
+    work.elements.rel_error = work.ref_sum > 0 ? sqrt(work.error_sum / work.ref_sum)
+                              : work.elements.unfit_blocks > 0 ? (double)NAN
+                                                               : 0;
     work.elements.rel_bound =
         compare_bounds_for(all->view->dtype, COMPARE_SUMS_F32, 0).relative;
     judge(&work.elements);
     judge(&work.scales);
+    work.elements.pass &= !(work.elements.rel_error > work.elements.rel_bound);
     *ret_elements = work.elements;
     *ret_scales = work.scales;
 }

@@ -44,6 +44,9 @@ struct quantised {
  * element one that the kernel's own scale makes of a value within its bounds: both are
  * monotone, and where the bounds are zero both must be equal. What pads rows, batches and
  * layouts must be poison, or zero where the layout says so.
+ *
+ * The relative error of the elements is of those blocks that a scale fits, and judged; the
+ * others are counted, and compared as all are. It is NAN where there are only such.
  */
 void quantise_compare(const struct quantised *all, const struct compare_bounds *bounds,
                       struct compare_report *ret_elements,

@@ -8,7 +8,8 @@
 
 enum { ROWS = 3, COLUMNS = 300, LD = 304, BLOCKS = 3, MOST_SCALES = 4096 };
 
-/* A right D of random elements, with its scales. */
+/* A right D of random elements, with its scales. Those of row 1 are `factor` times as
+ * great. */
 struct blocks {
     jit_gemm_scale scale;
     struct element_view view, ref_view, scale_view;
@@ -17,8 +18,8 @@ struct blocks {
     uint32_t scales[MOST_SCALES];
 };
 
-static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t block,
-                        jit_gemm_scale_layout layout)
+static void make_blocks_times(struct blocks *blocks, jit_gemm_dtype type, uint32_t block,
+                              jit_gemm_scale_layout layout, float factor)
 {
     const jit_gemm_dtype d =
         type == JIT_GEMM_DTYPE_UE4M3 ? JIT_GEMM_DTYPE_E2M1 : JIT_GEMM_DTYPE_E4M3;
@@ -34,6 +35,9 @@ static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t blo
     blocks->scale_view = quantise_scale_view(&blocks->scale, 1, ROWS, COLUMNS);
     cr_assert_leq(element_view_bytes(&blocks->scale_view), sizeof(blocks->scales));
     element_fill_random(&blocks->ref_view, blocks->ref, 7);
+    for (int column = 0; column < COLUMNS; column++) {
+        blocks->ref[COLUMNS + column] *= factor;
+    }
     element_fill_poison(&blocks->view, blocks->d);
     element_fill_poison(&blocks->scale_view, blocks->scales);
     for (int row = 0; row < ROWS; row++) {
@@ -62,6 +66,12 @@ static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t blo
             }
         }
     }
+}
+
+static void make_blocks(struct blocks *blocks, jit_gemm_dtype type, uint32_t block,
+                        jit_gemm_scale_layout layout)
+{
+    make_blocks_times(blocks, type, block, layout, 1);
 }
 
 /* Are elements right, and scales? */
@@ -155,6 +165,76 @@ Test(quantise, scales_of_nv_are_rounded_to_nearest_and_never_zero)
                   (double)rows[i].amax, (double)scale);
     }
     cr_expect(isnan(quantise_scale(&nv, JIT_GEMM_DTYPE_E2M1, NAN)));
+}
+
+Test(quantise, blocks_that_no_scale_fits_are_counted_and_not_in_the_relative_error)
+{
+    static const float factors[] = {1e9F, 1e-9F};
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+        make_blocks_times(&blocks, JIT_GEMM_DTYPE_UE4M3, 16, JIT_GEMM_SCALE_LAYOUT_ROW,
+                          factors[i]);
+        compare(&blocks, &elements, &scales);
+        cr_expect(elements.pass && scales.pass);
+        cr_expect_eq(elements.unfit_blocks, 19); /* all of row 1 */
+        cr_expect(elements.rel_error > 0 && elements.rel_error < 0.2);
+        char text[256];
+        compare_describe(&elements, text, sizeof(text));
+        cr_expect_not_null(strstr(text, ", without 19 blocks whose scale is out of range"),
+                           "%s", text);
+        blocks.d[LD / 2] ^= 4; /* they are compared all the same: row 1, column 0 */
+        compare(&blocks, &elements, &scales);
+        cr_expect_eq(elements.over_bound, 1);
+    }
+    make_blocks_times(&blocks, JIT_GEMM_DTYPE_F32, 128, JIT_GEMM_SCALE_LAYOUT_ROW, 1e9F);
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(elements.unfit_blocks, 0);
+}
+
+Test(quantise, no_relative_error_is_told_where_no_scale_fits_any_block)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    char text[256];
+    make_blocks_times(&blocks, JIT_GEMM_DTYPE_UE4M3, 16, JIT_GEMM_SCALE_LAYOUT_ROW, 1e9F);
+    blocks.view.rows = blocks.ref_view.rows = 1;
+    blocks.ref_view.batch_stride = COLUMNS;
+    blocks.view.batch_stride = LD;
+    blocks.scale_view = quantise_scale_view(&blocks.scale, 1, 1, COLUMNS);
+    memmove(blocks.ref, blocks.ref + COLUMNS, COLUMNS * sizeof(float));
+    memmove(blocks.d, blocks.d + LD / 2, LD / 2);
+    memmove(blocks.scales, (unsigned char *)blocks.scales + 19, 19);
+    compare(&blocks, &elements, &scales);
+    compare_describe(&elements, text, sizeof(text));
+    cr_expect(elements.pass && scales.pass && isnan(elements.rel_error));
+    cr_expect_str_eq(text, "300 elements, no relative error, without 19 blocks whose scale "
+                           "is out of range: change alpha");
+}
+
+Test(quantise, a_relative_error_over_its_bound_fails)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_1x128(&blocks);
+    const struct quantised all = {.scale = &blocks.scale,
+                                  .view = &blocks.view,
+                                  .scale_view = &blocks.scale_view,
+                                  .ref_view = &blocks.ref_view,
+                                  .data = blocks.d,
+                                  .scales = blocks.scales,
+                                  .ref = blocks.ref};
+    const struct compare_bounds loose = {.element_relative = 0.5};
+    for (int row = 0; row < ROWS; row++) { /* each half of what it should be */
+        for (int column = 0; column < COLUMNS; column++) {
+            const size_t at = (size_t)(row * LD + column);
+            element_store(JIT_GEMM_DTYPE_E4M3, blocks.d, at,
+                          element_load(JIT_GEMM_DTYPE_E4M3, blocks.d, at) / 2);
+        }
+    }
+    quantise_compare(&all, &loose, &elements, &scales);
+    cr_expect(elements.over_bound == 0 && scales.pass);
+    cr_expect_not(elements.pass);
 }
 
 Test(quantise, a_scale_that_is_off_by_one_unit_fails)
