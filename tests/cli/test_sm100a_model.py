@@ -4,7 +4,8 @@
 Usage: test_sm100a_model.py JIT_GEMM SOURCE_ROOT
 
 Every row of the page's first two tables is a problem with a published time. The prediction that stands beside
-it is what `plan` says, and the error is their ratio. The first table's root mean square error has a bound.
+it is what `plan` says, and the error is their ratio. The first table's root mean square error has a bound. The
+third has sizes of MXFP8 and NVFP4, of which only the prediction is held.
 Prints TAP.
 """
 import functools
@@ -16,6 +17,7 @@ from cli_harness import ROOT, expect, expect_exit, run_tests, tool
 
 PAGE = ROOT / "docs" / "sm100a-model.md"
 ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \| ([0-9.]+) \| ([0-9.]+) \| ([-+][0-9.]+) % \|$", re.M)
+SIZE_ROW = re.compile(r"^\| (\d+x\d+x\d+) \| ([0-9.]+), (\d+) \| [^|]+ \| ([0-9.]+), (\d+) \|", re.M)
 LEAST_ROWS = 18
 MOST_ERROR = 0.05
 
@@ -70,7 +72,19 @@ def test_rows_that_do_not_count_are_what_the_page_says():
     expect(said is not None and abs(float(said[1]) - error) < 0.0011, f"it is {error:.4f}")
 
 
+def test_sizes_of_scaled_products_are_what_the_page_says():
+    rows = SIZE_ROW.findall(section("MXFP8 and NVFP4 by size"))
+    expect(len(rows) == 3, f"{len(rows)} sizes")
+    for size, *said in rows:
+        for words, us, rate in (("mxfp8", *said[:2]), ("nvfp4", *said[2:])):
+            modelled = predict(f"{size} {words} d=bf16")
+            wanted = 2 * int(size.split("x")[0]) ** 3 / modelled / 1e6
+            expect(abs(modelled - float(us)) < 0.06, f"{size} {words}: {modelled} us")
+            expect(abs(wanted - float(rate)) < 1.1, f"{size} {words}: {wanted} TFLOP/s")
+
+
 if __name__ == "__main__":
     run_tests([("rows that count are within the bound", test_rows_that_count_are_within_the_bound),
+               ("sizes of scaled products are what the page says", test_sizes_of_scaled_products_are_what_the_page_says),
                ("rows that do not count are what the page says",
                 test_rows_that_do_not_count_are_what_the_page_says)])
