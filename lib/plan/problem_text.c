@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/problem_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
