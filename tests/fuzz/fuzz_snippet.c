@@ -43,16 +43,25 @@ static bool is_word_byte(char byte)
            (byte >= '0' && byte <= '9') || byte == '_';
 }
 
-/* Past a name or a number that begins here. */
+/* Past a name or a number that begins here. A sign behind an exponent's letter and a quote
+ * before a digit or letter belong to a number: 0E-'4 is one. */
 static const char *skip_word(const char *at, const char *end)
 {
     const bool is_number = *at >= '0' && *at <= '9';
+    char before = ' ';
     while (at < end &&
            (is_word_byte(*at) || (is_number && *at == '.') ||
+            (is_number && (*at == '-' || *at == '+') && strchr("eEpP", before) != NULL) ||
             (is_number && *at == '\'' && at + 1 < end && is_word_byte(at[1])))) {
+        before = *at;
         at++;
     }
     return at;
+}
+
+static bool is_number_behind_point(const char *at, const char *end)
+{
+    return *at == '.' && at + 1 < end && at[1] >= '0' && at[1] <= '9';
 }
 
 static char closing_of(char opening)
@@ -68,6 +77,9 @@ static bool stays_inside(const char *text, size_t size)
     char open[256];
     size_t depth = 0;
     for (const char *at = text; at < end;) {
+        if (is_number_behind_point(at, end)) {
+            at++;
+        }
         if (is_word_byte(*at)) { /* a quote inside of a number opens no literal: 1'000 */
             at = skip_word(at, end);
             continue;
