@@ -83,7 +83,8 @@ static int compare_entries(const void *a, const void *b)
 
 void bench_table_print_result(const struct gemm_bench_result *result)
 {
-    const struct gemm_bench_entry *entries[GEMM_BENCH_MAX_ENTRIES];
+    const size_t count = result->entry_count;
+    const struct gemm_bench_entry *entries[GEMM_BENCH_MAX_ENTRIES] = {NULL};
 
     fputc('\n', stdout);
     fputs(cli_tone(stdout, CLI_TONE_HEAD), stdout);
@@ -105,13 +106,14 @@ void bench_table_print_result(const struct gemm_bench_result *result)
                result->sets_mib);
     printf("  %-*s %10s %9s %7s %7s %5s %4s %9s\n", NAME_COLUMNS, "", "us", "TFLOP/s",
            "ratio", "spread", "MHz", "W", "max diff");
-    for (size_t i = 0; i < result->entry_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         entries[i] = &result->entries[i];
     }
-    if (result->entry_count > 1) {
-        qsort(entries + 1, result->entry_count - 1, sizeof(entries[0]), compare_entries);
+    if (count > 1) {
+        qsort(entries + 1, count - 1, sizeof(const struct gemm_bench_entry *),
+              compare_entries);
     }
-    for (size_t i = 0; i < result->entry_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         print_entry(entries[i], i == 0);
     }
     fflush(stdout);

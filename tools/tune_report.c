@@ -48,12 +48,13 @@ static void print_candidate(const struct tune_problem *problem,
 static void print_table(const struct tune_problem *problem)
 {
     const struct tune_candidate **rows =
-        cli_alloc(problem->candidate_count * sizeof(*rows));
+        cli_alloc(problem->candidate_count * sizeof(const struct tune_candidate *));
 
     for (size_t i = 0; i < problem->candidate_count; i++) {
         rows[i] = &problem->candidates[i];
     }
-    qsort(rows, problem->candidate_count, sizeof(*rows), compare_candidates);
+    qsort(rows, problem->candidate_count, sizeof(const struct tune_candidate *),
+          compare_candidates);
     printf("\n%s", cli_tone(stdout, CLI_TONE_HEAD));
     cli_print_folded(stdout, problem->text, strlen(problem->text), 0, 4);
     printf("%s%12s %12s %8s %8s  config\n", cli_tone(stdout, CLI_TONE_END), "predicted us",

@@ -3,6 +3,7 @@
 #ifndef JG_PLAN_SPLIT_H
 #define JG_PLAN_SPLIT_H
 
+#include "base/math.h"
 #include "plan/reduction.h"
 #include "plan/trial.h"
 #include "plan/workspace.h"
@@ -27,8 +28,9 @@ static inline int jg_cluster_parts(const struct jg_config *config)
  * one. */
 static inline int jg_workspace_parts(const struct jg_config *config)
 {
-    return config->launch.split_k > 1 ? config->launch.split_k / jg_cluster_parts(config)
-                                      : 1;
+    return config->launch.split_k > 1
+               ? config->launch.split_k / (int)jg_max(jg_cluster_parts(config), 1)
+               : 1;
 }
 
 /* A workspace for parts of K is taken where it saves this part of the time. */

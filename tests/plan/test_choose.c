@@ -81,12 +81,12 @@ Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
  * as few as they are. */
 Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
 {
-    expect_config("1x4096x4096 bf16", "tile=64x32x64");
+    expect_config("1x4096x4096 bf16", "tile=128x16x64");
     expect_config("1x4096x4096 bf16", "swap_ab=1");
     expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
     expect_config("64x4096x7168 bf16", "tile=64x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
-    expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
+    expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
     expect_config("96x4096x4096 bf16", "tile=64x96x64");
     expect_config("104x5120x5120 bf16", "tile=64x128x64");
     expect_config("104x5120x5120 bf16", "swap_ab=1");

@@ -264,8 +264,9 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
     const int64_t sums_bytes =
         (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
-    return jg_cluster_parts(config) > 1 &&
-           sums_bytes <= MIN_STAGES * config->pipeline.k_group * rows * JG_ROW_BYTES;
+    return jg_cluster_parts(config) > 1 && sums_bytes <= (int64_t)MIN_STAGES *
+                                                             config->pipeline.k_group *
+                                                             rows * JG_ROW_BYTES;
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
