@@ -343,8 +343,8 @@ def make_maps_test(arch, words):
             raise Skip("there is no nvdisasm")
         expect(product["mix"]["local_load"] + product["mix"]["local_store"] == 0, f"local memory: {product}")
         expect(product["mix"]["tma_load"] > 0 and "LDGSTS" not in product["opcodes"], f"the product: {product}")
-        # A map of A and one of B are published, a word by each lane, and what TMA keeps of both is given up.
-        expect(maps["opcodes"]["ATOMG"] == 2, f"the maps: {maps['opcodes']}")
+        # Maps of A, B and D are published, a word by each lane, and what TMA keeps of them is given up.
+        expect(maps["opcodes"]["ATOMG"] == 3, f"the maps: {maps['opcodes']}")
         expect(product["opcodes"]["UTMACCTL"] >= 2, f"the product: {product['opcodes']}")
     return f"{arch} {' '.join(words)} by maps of groups", test
 

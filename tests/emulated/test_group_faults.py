@@ -291,10 +291,10 @@ POINTER_FAULTS = [
 
 # Tried in the kernels with reductions.
 REDUCED_FAULTS = [
-    ("tiles of all groups have the same numbers", "first_row_tile + own_row_tile, first_row_tile}",
-     "own_row_tile, 0}"),
-    ("a group's tiles are counted from all groups' first", "first_row_tile + own_row_tile, first_row_tile}",
-     "first_row_tile + own_row_tile, 0}"),
+    ("tiles of all groups have the same numbers", "first_row_tile + own_row_tile, first_row_tile,",
+     "own_row_tile, 0,"),
+    ("a group's tiles are counted from all groups' first", "first_row_tile + own_row_tile, first_row_tile,",
+     "first_row_tile + own_row_tile, 0,"),
     ("both tiles of a cluster have one number", "at.m * Config::kClusterM + cluster_m_;",
      "at.m * Config::kClusterM;"),
     ("both tiles of a cluster have one number, transposed", "at.n * Config::kClusterN + cluster_n_",

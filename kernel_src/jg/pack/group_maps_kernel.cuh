@@ -28,7 +28,7 @@ struct GroupMapsMatrix {
     i64 stride_bytes[3]; // and so many bytes more
 };
 struct GroupMapsParams {
-    GroupMapsMatrix matrices[3]; // the product's A and B, and D; one without `to` has none
+    GroupMapsMatrix matrices[3]; // the product's A and B, and D, which has none without `to`
     u64 group_sizes;             // device address; 0: all have `m` rows
     u32 m, groups;
 };
@@ -95,14 +95,14 @@ JG_DEVICE void group_maps_kernel(const GroupMapsParams &params)
         const u32 group = at / 3, which = at % 3;
         const i32 given = numbers != nullptr ? numbers[group] : static_cast<i32>(params.m);
         const u32 rows = given > 0 ? min_u32(static_cast<u32>(given), params.m) : 0;
-        if (rows == 0 || params.matrices[which].to == 0) {
+        if (rows == 0) {
             continue;
         }
         if (which == 0) {
             MapsOfA::write(params.matrices[0], group, rows, rooms[warp], lane);
         } else if (which == 1) {
             MapsOfB::write(params.matrices[1], group, rows, rooms[warp], lane);
-        } else {
+        } else if (params.matrices[2].to != 0) {
             GroupMapsOfD::write(params.matrices[2], group, rows, rooms[warp], lane);
         }
         __syncwarp(); // the room is read
