@@ -28,8 +28,9 @@ struct GroupMapsMatrix {
     i64 stride_bytes[3]; // and so many bytes more
 };
 struct GroupMapsParams {
-    GroupMapsMatrix matrices[3]; // the product's A and B, and D, which has none without `to`
-    u64 group_sizes;             // device address; 0: all have `m` rows
+    GroupMapsMatrix
+        matrices[3]; // the product's A and B, and D, which has none without `to`
+    u64 group_sizes; // device address; 0: all have `m` rows
     u32 m, groups;
 };
 
