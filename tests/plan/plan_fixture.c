@@ -17,6 +17,13 @@ struct jg_problem plan_problem(const char *text)
     return canonical;
 }
 
+const struct jg_arch *plan_hopper(void)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_90a");
+    cr_assert_not_null(arch);
+    return arch;
+}
+
 struct jg_choice plan_choose(const struct jg_arch *arch, const char *text)
 {
     const struct jg_problem problem = plan_problem(text);

@@ -10,6 +10,8 @@
 struct jg_problem plan_problem(const char *text);
 /* Do both want the same kernel? Members are compared, not what lies between them. */
 bool plan_is_same_problem(const struct jg_problem *a, const struct jg_problem *b);
+/* sm_90a. */
+const struct jg_arch *plan_hopper(void);
 /* With the chip's default facts. */
 struct jg_choice plan_choose(const struct jg_arch *arch, const char *text);
 /* Does the chosen config's text contain `expected`? */

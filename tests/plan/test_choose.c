@@ -9,21 +9,14 @@
 #include "base/math.h"
 #include "plan_fixture.h"
 
-static const struct jg_arch *hopper(void)
-{
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
-    cr_assert_not_null(arch);
-    return arch;
-}
-
 static struct jg_choice choose(const char *text)
 {
-    return plan_choose(hopper(), text);
+    return plan_choose(plan_hopper(), text);
 }
 
 static void expect_config(const char *text, const char *expected)
 {
-    plan_expect_config(hopper(), text, expected);
+    plan_expect_config(plan_hopper(), text, expected);
 }
 
 Test(arch, registry_knows_chips_by_name_and_by_device)
@@ -45,7 +38,7 @@ Test(arch, registry_knows_chips_by_name_and_by_device)
     cr_expect_null(jg_arch_find("sm_100"));
     cr_expect_null(jg_arch_find(""));
     cr_expect_null(jg_arch_find(NULL));
-    cr_expect_eq(jg_arch_at(0), hopper());
+    cr_expect_eq(jg_arch_at(0), plan_hopper());
     cr_expect_eq(jg_arch_at(1), blackwell);
     cr_expect_eq(jg_arch_at(2), jg_arch_find("sm_103a"));
     cr_expect_eq(jg_arch_at(3), jg_arch_find("sm_100f"));
@@ -55,13 +48,13 @@ Test(arch, registry_knows_chips_by_name_and_by_device)
 
 Test(arch, default_facts_are_those_of_an_h200)
 {
-    const struct jg_device_facts *facts = &hopper()->default_facts;
+    const struct jg_device_facts *facts = &plan_hopper()->default_facts;
 
     cr_expect_str_eq(facts->name, "NVIDIA H200");
     cr_expect_eq(facts->sm_count, 132);
     cr_expect_eq(facts->l2_bytes, 62914560);
     cr_expect_eq(facts->smem_optin_bytes, 232448);
-    cr_expect(jg_arch_runs_on(hopper(), facts));
+    cr_expect(jg_arch_runs_on(plan_hopper(), facts));
 }
 
 Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
@@ -218,9 +211,9 @@ Test(choose, tiles_in_turn_that_cannot_be_say_why)
         struct jg_problem problem = plan_problem(rows[i].text);
         strcpy(problem.config, rows[i].config);
         struct jg_choice choice;
-        cr_expect_eq(
-            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-            JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
+        cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
         cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
                      "expected '%s...'\n     got '%s'", rows[i].message, jg_error_text());
     }
@@ -309,9 +302,9 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         memset(&choice, 0x5a, sizeof(choice));
         const struct jg_choice before = choice;
 
-        cr_expect_eq(
-            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-            JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].text);
+        cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].text);
         cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
                      "expected '%s...'\n     got '%s'", rows[i].message, jg_error_text());
         cr_expect_eq(memcmp(&choice, &before, sizeof(before)), 0);
@@ -360,9 +353,9 @@ Test(choose, sums_of_8_bit_floats_need_a_second_set_of_registers)
     struct jg_problem problem = plan_problem("4096x4096x4096 e4m3 config=tile=128x256");
     struct jg_choice choice;
 
-    cr_expect_eq(
-        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts,
+                                  &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
     cr_expect_not_null(strstr(jg_error_text(),
                               "tile=128x256: sums of e4m3 are added up in a second set of "
                               "registers, for which sm_90a has room up to 192 columns"),
@@ -384,8 +377,8 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
          "m=4096 n=64 k=64 a=f16 c=f16 batch=3"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jg_choice column = plan_choose(hopper(), rows[i].problem);
-        const struct jg_choice row = plan_choose(hopper(), rows[i].transpose);
+        struct jg_choice column = plan_choose(plan_hopper(), rows[i].problem);
+        const struct jg_choice row = plan_choose(plan_hopper(), rows[i].transpose);
 
         cr_expect_neq(column.config.layout.swap_ab, row.config.layout.swap_ab);
         cr_expect_eq(column.product.d_is_transpose, row.product.d_is_transpose);
@@ -399,9 +392,9 @@ Test(choose, column_major_d_is_planned_as_its_transpose)
     const struct jg_problem ragged =
         plan_problem("511x512x512 bf16 d_layout=column config=out_stages=1");
     struct jg_choice choice;
-    cr_expect_eq(
-        jg_config_choose(hopper(), &ragged, &hopper()->default_facts, &choice, NULL),
-        JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jg_config_choose(plan_hopper(), &ragged, &plan_hopper()->default_facts,
+                                  &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
     cr_expect_not_null(
         strstr(jg_error_text(), "or a column of D that is no multiple of 16"), "%s",
         jg_error_text());
@@ -414,7 +407,7 @@ Test(choose, outputs_cost_more_the_less_is_promised_of_their_alignment)
                                         "4096x4096x256 bf16 c=bf16 output_align=2"};
     double before = 0.0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const double us = plan_choose(hopper(), texts[i]).derived.predicted_us;
+        const double us = plan_choose(plan_hopper(), texts[i]).derived.predicted_us;
         cr_expect_gt(us, before, "%s: %f", texts[i], us);
         before = us;
     }
@@ -435,9 +428,9 @@ Test(choose, matrices_and_ragged_rows_need_both_output_stages)
         const struct jg_problem problem = plan_problem(texts[i]);
         struct jg_choice choice;
 
-        cr_expect_eq(
-            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, NULL),
-            JIT_GEMM_ERR_ARGUMENT);
+        cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT);
         cr_expect_not_null(
             strstr(
                 jg_error_text(),
@@ -456,9 +449,9 @@ Test(choose, problem_without_a_usable_candidate_is_unsupported)
     struct jg_choice choice;
     struct jg_str trace = {0};
 
-    cr_expect_eq(
-        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
-        JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts,
+                                  &choice, &trace),
+                 JIT_GEMM_ERR_UNSUPPORTED);
     cr_expect_not_null(strstr(jg_error_text(), "more than 2147483647 tiles"));
     cr_expect_null(strstr(jg_str_text(&trace), "chosen: "));
     cr_expect_not_null(strstr(jg_str_text(&trace), "rejected: "));
@@ -467,14 +460,14 @@ Test(choose, problem_without_a_usable_candidate_is_unsupported)
 
 Test(choose, small_device_gets_what_fits)
 {
-    struct jg_device_facts facts = hopper()->default_facts;
+    struct jg_device_facts facts = plan_hopper()->default_facts;
     facts.smem_optin_bytes = 101376;
     facts.sm_count = 1;
     const struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
     struct jg_choice choice;
 
-    cr_assert_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL), JIT_GEMM_OK,
-                 "%s", jg_error_text());
+    cr_assert_eq(jg_config_choose(plan_hopper(), &problem, &facts, &choice, NULL),
+                 JIT_GEMM_OK, "%s", jg_error_text());
 
     cr_expect_leq(choice.derived.smem_bytes, 101376);
     cr_expect_eq(choice.config.layout.cluster_m * choice.config.layout.cluster_n, 1);
@@ -574,9 +567,9 @@ Test(choose, trace_says_what_an_index_makes_of_rows)
                                                    "a_rows=indexed d_rows=indexed");
     struct jg_choice choice;
     struct jg_str trace = {0};
-    cr_assert_eq(
-        jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
-        JIT_GEMM_OK);
+    cr_assert_eq(jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts,
+                                  &choice, &trace),
+                 JIT_GEMM_OK);
     cr_expect_not_null(strstr(jg_str_text(&trace),
                               "A's rows loaded by threads where an index says, rows of D "
                               "stored by threads where an index says"));
@@ -593,9 +586,9 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
         const struct jg_problem problem = plan_problem(texts[i]);
         struct jg_choice choice;
         struct jg_str trace = {0};
-        cr_assert_eq(
-            jg_config_choose(hopper(), &problem, &hopper()->default_facts, &choice, &trace),
-            JIT_GEMM_OK);
+        cr_assert_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, &trace),
+                     JIT_GEMM_OK);
         int lines = 0;
         int chosen = 0;
         for (const char *line = jg_str_text(&trace); *line != '\0';
@@ -621,8 +614,10 @@ Test(choose, same_input_gives_the_same_output)
     struct jg_str first_trace = {0};
     struct jg_str second_trace = {0};
 
-    jg_config_choose(hopper(), &problem, &hopper()->default_facts, &first, &first_trace);
-    jg_config_choose(hopper(), &problem, &hopper()->default_facts, &second, &second_trace);
+    jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts, &first,
+                     &first_trace);
+    jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts, &second,
+                     &second_trace);
 
     cr_expect_eq(memcmp(&first.config, &second.config, sizeof(first.config)), 0);
     cr_expect_str_eq(jg_str_text(&first_trace), jg_str_text(&second_trace));

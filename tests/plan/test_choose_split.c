@@ -10,16 +10,9 @@
 #include "plan/split.h"
 #include "plan_fixture.h"
 
-static const struct jg_arch *hopper(void)
-{
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
-    cr_assert_not_null(arch);
-    return arch;
-}
-
 static struct jg_choice choose(const char *text)
 {
-    return plan_choose(hopper(), text);
+    return plan_choose(plan_hopper(), text);
 }
 
 Test(choose_split, more_parts_than_a_cluster_takes_are_added_up_by_clusters_in_a_workspace)
@@ -54,7 +47,7 @@ Test(choose_split, more_parts_than_a_cluster_takes_are_added_up_by_clusters_in_a
 Test(choose_split, clusters_of_parts_at_once_are_those_that_any_device_holds)
 {
     static const int rows[][2] = {{2, 66}, {4, 27}, {6, 18}, {8, 13}, {12, 7}, {16, 5}};
-    struct jg_device_facts facts = hopper()->default_facts;
+    struct jg_device_facts facts = plan_hopper()->default_facts;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_config config = {
             .layout = {.cluster_m = 1, .cluster_n = 1},
@@ -150,19 +143,19 @@ Test(choose_split, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspa
 
 Test(choose_split, cluster_of_parts_that_the_device_lacks_is_refused)
 {
-    struct jg_device_facts facts = hopper()->default_facts;
+    struct jg_device_facts facts = plan_hopper()->default_facts;
     struct jg_problem problem = plan_problem("16x4096x8192 bf16");
     struct jg_choice choice;
     strcpy(problem.config, "split_k=8 split_order=cluster");
 
     facts.most_cluster_ctas = 4;
-    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+    cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &facts, &choice, NULL),
                  JIT_GEMM_ERR_ARGUMENT);
     cr_expect_not_null(strstr(jg_error_text(), "split_k=8 split_order=cluster: the device "
                                                "holds no cluster of 8 CTAs"),
                        "%s", jg_error_text());
     facts.sm_count = 4;
-    cr_expect_eq(jg_config_choose(hopper(), &problem, &facts, &choice, NULL),
+    cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &facts, &choice, NULL),
                  JIT_GEMM_ERR_ARGUMENT);
     cr_expect_not_null(strstr(jg_error_text(), "does not fit on 4 multiprocessors"), "%s",
                        jg_error_text());

@@ -231,115 +231,36 @@ struct WgmmaSteps {
 template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 16, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
+// clang-format off
+// REGS registers of a thread, named by TEXT; then the names of what comes behind them.
+#define JG_WGMMA_OF(COLUMNS, REGS, TEXT, ...)                                                 \
+    template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>                         \
+    struct Wgmma<TypeA, TypeB, COLUMNS, kAKMajor, kBKMajor>                                   \
+        : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {                                      \
+        using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;                           \
+        using Steps::kAStep, Steps::kBStep;                                                   \
+                                                                                              \
+        template <class Accumulator>                                                          \
+        static JG_DEVICE void issue(Accumulator (&d)[REGS], u64 a, u64 b, u32 accumulate)     \
+        {                                                                                     \
+            JG_WGMMA(JG_OUT_##COLUMNS##N, #COLUMNS, TEXT, __VA_ARGS__)                        \
+        }                                                                                     \
+    };
+JG_WGMMA_OF(16, 8, JG_REGS_8, "%8", "%9", "%10", "%11", "%12", "%13", "%14")
+JG_WGMMA_OF(32, 16, JG_REGS_16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
+JG_WGMMA_OF(48, 24, JG_REGS_24, "%24", "%25", "%26", "%27", "%28", "%29", "%30")
+JG_WGMMA_OF(64, 32, JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
+JG_WGMMA_OF(128, 64, JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
+JG_WGMMA_OF(192, 96, JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
+JG_WGMMA_OF(256, 128, JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
+// clang-format on
 
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[8], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_16N, "16", JG_REGS_8, "%8", "%9", "%10", "%11", "%12", "%13", "%14")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 32, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[16], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_32N, "32", JG_REGS_16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 48, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[24], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_48N, "48", JG_REGS_24, "%24", "%25", "%26", "%27", "%28", "%29", "%30")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 64, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[32], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_64N, "64", JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 128, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[64], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_128N, "128", JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 192, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[96], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_192N, "192", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
-        // clang-format on
-    }
-};
-
-template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>
-struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
-    : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {
-    using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;
-    using Steps::kAStep, Steps::kBStep;
-
-    template <class Accumulator>
-    static JG_DEVICE void issue(Accumulator (&d)[128], u64 a, u64 b, u32 accumulate)
-    {
-        // clang-format off
-        JG_WGMMA(JG_OUT_256N, "256", JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
-        // clang-format on
-    }
-};
-
+#undef JG_WGMMA_OF
 #undef JG_OUT_256N
 #undef JG_OUT_192N
 #undef JG_OUT_128N
 #undef JG_OUT_64N
+#undef JG_OUT_48N
 #undef JG_OUT_32N
 #undef JG_OUT_16N
 #undef JG_WGMMA
@@ -354,6 +275,7 @@ struct Wgmma<TypeA, TypeB, 256, kAKMajor, kBKMajor>
 #undef JG_REGS_2
 #undef JG_REGS_1
 #undef JG_REGS_0
+#undef JG_REGS_24
 #undef JG_REGS_16
 #undef JG_REGS_8
 

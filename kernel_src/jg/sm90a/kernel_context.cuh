@@ -321,7 +321,7 @@ struct KernelContext {
                 return false;
             }
         }
-        if constexpr (kWorkspaceParts < Config >> 1) {
+        if constexpr (1 < kWorkspaceParts<Config>) {
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
                                     Partition::barrier(roles.consumer()));

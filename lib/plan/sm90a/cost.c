@@ -16,10 +16,10 @@
  * 8-bit floats are also added up in registers, 128 per clock at most, and the tensor core
  * is waited for after each 64 rows. What a multiprocessor draws from L2 depends on whether
  * all draw and inputs stream through it, or they stay there: less than half of it, whose
- * halves have a copy each of what all read. The numbers are fitted to 132
- * runs (bench/results/2026-11-21-h200-sweep.txt): over its eight sizes the choice is within
- * 1 percent of the best candidate. Of 42 runs with 8-bit inputs (2026-11-22-h200-8bit.txt)
- * the choice is the best one for e4m3, and within 3 percent of it for s8.
+ * halves have a copy each of what all read. The numbers were first
+ * fitted to 132 runs on an H200 (bench/results/2026-11-21-h200-sweep.txt) and 42 with 8-bit
+ * inputs (2026-11-22-h200-8bit.txt); those of L2, of power and of latencies are fitted anew
+ * since, to runs on an H100 that are named below.
  */
 #define CLOCK_HZ 1.6e9
 /* Of a tensor core that has worked for less than POWER_US. */
@@ -65,10 +65,10 @@
 #define EPILOGUE_BYTES_CLK  40.0
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
 #define LOAD_LATENCY_CLK    1400.0
-/* Fitted to 281 runs of few rows and few tiles (2026-11-24-h200-few-rows.txt), of which the
- * choice is within 3 percent of the best on average: how much later comes what is read
- * once, from memory; the least that a block of K takes of a ring's turn, and for each row
- * and column of a tile that the problem lacks. */
+/* First fitted to 281 runs of few rows and few tiles on an H200
+ * (2026-11-24-h200-few-rows.txt): how much later comes what is read once, from memory; the
+ * least that a block of K takes of a ring's turn, and for each row and column of a tile
+ * that the problem lacks. */
 #define MEMORY_LATENCY_CLK 650.0
 #define TURN_CLK           165.0
 #define MISSING_ROW_CLK    5.0
