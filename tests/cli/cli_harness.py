@@ -36,6 +36,10 @@ class Folder:
         self.holder.cleanup()
 
 
+# Of `bench`: few launches, whose times nobody reads.
+QUICK_ROUND = ["--rounds", "1", "--warmup-ms", "20", "--round-ms", "4"]
+
+
 def tool(*words, text=None, cache=None, variables=None, binary=False, timeout=120,
          program=TOOL):
     """Runs the tool in a clean environment: no variable of ours but those given."""

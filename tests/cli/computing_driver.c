@@ -12,8 +12,9 @@
  * matrix). The reference kernel, 256 threads per block, makes no mistakes; as an emulator
  * (FAKE_EMULATOR) it computes no sums, which nobody would wait for.
  *
- * With COMPUTING_CLOCK events have no time of the host: each launch takes 257 microseconds,
- * less one for each KiB of shared memory.
+ * With COMPUTING_CLOCK events have no time of the host: each launch takes 2570
+ * microseconds, less ten for each KiB of shared memory: so long, because warming up takes a
+ * second of it.
  *
  * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
  * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
@@ -66,8 +67,9 @@ struct plan {
     jit_gemm_dtype a_type, d_type;
     struct blocks a_blocks, b_blocks;
     bool is_gated, has_halves, sums_rows, sums_all, is_column_major;
-    char groups[12]; /* "" in a launch without numbers */
-    long n;          /* 0 where no groups are named */
+    bool is_mn_major; /* A and B */
+    char groups[12];  /* "" in a launch without numbers */
+    long n;           /* 0 where no groups are named */
 };
 
 /* What a launch adds up of a group: rows of D, and elements of K. */
@@ -141,12 +143,10 @@ static void *matrix_of(const struct jg_matrix_param *param, const struct plan *p
     return (void *)(uintptr_t)address;
 }
 
-static int64_t place_input(const struct jg_matrix_param *param, int64_t mn, int64_t k)
+static int64_t place_input(const struct jg_matrix_param *param, const struct plan *plan,
+                           int64_t mn, int64_t k)
 {
-    const char *form = getenv("COMPUTING_GROUPS");
-    const bool is_mn_major = form != NULL && strncmp(form, "k_offsets", 9) == 0;
-
-    return is_mn_major ? k * param->ld + mn : mn * param->ld + k;
+    return plan->is_mn_major ? k * param->ld + mn : mn * param->ld + k;
 }
 
 static int64_t number_of(const struct jg_kernel_params *params, int64_t at)
@@ -205,10 +205,12 @@ static double multiply(const struct jg_kernel_params *params, const struct plan 
 
     for (int64_t k = range.k; a_row >= 0 && params->alpha.value != 0 && k < range.k_end;
          k++) {
-        sum += element_load(plan->a_type, a, (size_t)place_input(&params->a, a_row, k)) *
-               element_load(plan->a_type, b, (size_t)place_input(&params->b, column, k)) *
-               load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
-               load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
+        sum +=
+            element_load(plan->a_type, a, (size_t)place_input(&params->a, plan, a_row, k)) *
+            element_load(plan->a_type, b,
+                         (size_t)place_input(&params->b, plan, column, k)) *
+            load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
+            load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
     }
     return sum * (double)params->alpha.value;
 }
@@ -362,6 +364,7 @@ static void read_groups(struct plan *plan, bool has_numbers)
 {
     const char *text = getenv("COMPUTING_GROUPS");
 
+    plan->is_mn_major = text != NULL && strncmp(text, "k_offsets", 9) == 0;
     if (text != NULL && sscanf(text, "%11s %ld", plan->groups, &plan->n) == 2 &&
         !has_numbers) {
         plan->groups[0] = '\0';
@@ -408,7 +411,8 @@ DRIVER_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
         return CUDA_ERROR_LAUNCH_TIMEOUT;
     }
 #endif
-    atomic_fetch_add(&clock_ns, 257000 - 1000 * (long long)(config->sharedMemBytes / 1024));
+    atomic_fetch_add(&clock_ns,
+                     2570000 - 10000 * (long long)(config->sharedMemBytes / 1024));
     read_scales(&plan);
     read_epilogue(&plan);
     struct jg_kernel_params turned;

@@ -12,8 +12,8 @@ import pathlib
 import re
 import sys
 
-from cli_harness import (Folder, expect, expect_exit, expect_width, named_tests, need_compiler, on_terminal, run_tests,
-                         tool, unfolded)
+from cli_harness import (QUICK_ROUND, Folder, expect, expect_exit, expect_width, named_tests, need_compiler,
+                         on_terminal, run_tests, tool, unfolded)
 
 DRIVER, CUBLASLT, NVML = sys.argv[3:6]
 VECTOR = "1 1000000 column"
@@ -26,7 +26,7 @@ def bench(folder, scales, *words, fault="none", **more):
     types = f"{words[1]} {d_type} {fault}"
     # The fake driver multiplies A by B, as the library asks it to: not B by A.
     config = [] if "--config" in words else ["--config", "swap_ab=0"]
-    return tool("bench", *words, *config, "--rounds", "1", "--warmup-ms", "20", "--round-ms", "4", "--against", "cublaslt", "--cublaslt", CUBLASLT,
+    return tool("bench", *words, *config, *QUICK_ROUND, "--against", "cublaslt", "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
                            "JIT_GEMM_DRIVER": DRIVER, **more})
@@ -178,7 +178,7 @@ PLAIN = "0 0 row 0 0 row"
 
 def grouped(folder, form, *words, against="dense", types="bf16 bf16", fault="none", **more):
     n = next(word[2:] for word in words if word.startswith("n="))
-    return tool("bench", *words, f"group_by={form}", "--rounds", "1", "--warmup-ms", "20", "--round-ms", "4", "--against",
+    return tool("bench", *words, f"group_by={form}", *QUICK_ROUND, "--against",
                 against, "--cublaslt", CUBLASLT, "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": f"{types} {fault}", "COMPUTING_GROUPS": f"{form} {n}",
                            "JIT_GEMM_DRIVER": DRIVER, **more})
@@ -283,7 +283,7 @@ def test_rivals_without_groups_say_so():
         done = grouped(folder, "offsets", "m=32", "n=48", "k=64", "a=bf16", "groups=2", against="cublaslt")
         expect_exit(done, 0)
         expect(len(re.findall("absent: .*? --against dense", unfolded(done))) == 2, "cuBLASLt", done)
-        done = tool("bench", "16x48x64", "bf16", "--against", "dense", "--rounds", "1", "--warmup-ms", "20", "--driver", DRIVER,
+        done = tool("bench", "16x48x64", "bf16", "--against", "dense", *QUICK_ROUND, "--driver", DRIVER,
                     cache=folder.cache, variables={"COMPUTING_DRIVER": "bf16 bf16 none", "COMPUTING_GROUPS": "none 48"})
         expect_exit(done, 0)
         expect("absent: the problem has no groups" in unfolded(done), "no groups", done)
@@ -319,8 +319,8 @@ def test_one_problem_that_fails_leaves_the_others():
     need_compiler()
     with Folder() as folder:
         # The stand-in for the driver multiplies bf16, whatever it is given.
-        done = tool("bench", "16x32x64", "f16", "12x20x64", "bf16", "--config", "swap_ab=0", "--rounds", "1",
-                    "--warmup-ms", "20", "--against", "cublaslt", "--cublaslt", CUBLASLT, "--driver", DRIVER, "--json",
+        done = tool("bench", "16x32x64", "f16", "12x20x64", "bf16", "--config", "swap_ab=0", *QUICK_ROUND,
+                    "--against", "cublaslt", "--cublaslt", CUBLASLT, "--driver", DRIVER, "--json",
                     cache=folder.cache, variables={"COMPUTING_DRIVER": "bf16 bf16 none", "COMPUTING_SCALES": PLAIN})
         expect(done.returncode == 1 and "disagree" in done.stderr, "the first fails", done)
         expect([json.loads(line)["problem"].split()[1] for line in done.stdout.splitlines()] == ["n=20"], "the second", done)
@@ -331,7 +331,7 @@ def test_an_s8_that_looks_like_poison_is_a_result_and_one_that_is_not_written_no
     with Folder() as folder:
         # Sums of 64 products of bytes: half of them lie below -128, and become that.
         def alone(fault):
-            return tool("bench", "16x48x64", "s8", "d=s8", "--config", "swap_ab=0", "--rounds", "1", "--warmup-ms", "20",
+            return tool("bench", "16x48x64", "s8", "d=s8", "--config", "swap_ab=0", *QUICK_ROUND,
                         "--driver", DRIVER, cache=folder.cache,
                         variables={"COMPUTING_DRIVER": f"s8 s8 {fault}", "COMPUTING_SCALES": PLAIN})
         expect_exit(alone("none"), 0)

@@ -11,8 +11,8 @@ import json
 import re
 import sys
 
-from cli_harness import (SMALL, Folder, expect, expect_exit, named_tests, need_compiler, need_gpu,
-                         run_tests, tool)
+from cli_harness import (QUICK_ROUND, SMALL, Folder, expect, expect_exit, named_tests, need_compiler,
+                         need_gpu, run_tests, tool)
 
 DRIVER = sys.argv[3]
 LAST_LINE = (r"%s rel_error=\d\.\d+e[+-]\d+ device=\S+ arch=sm_90a origin=%s "
@@ -191,7 +191,7 @@ def test_bench_times_nothing_that_was_not_written():
     need_compiler()
     with Folder() as folder:
         for types, problem in (("s8 s32", ["s8"]), ("e4m3 bf16", ["e4m3", "d=bf16"])):
-            words = ["bench", "64x64x64", *problem, "--rounds", "1", *CONFIG, "--driver", DRIVER]
+            words = ["bench", "64x64x64", *problem, *QUICK_ROUND, *CONFIG, "--driver", DRIVER]
             done = tool(*words, cache=folder.cache,
                         variables={"COMPUTING_DRIVER": types + " unwritten"})
             expect(done.returncode == 1 and "not written" in done.stderr, types, done)
@@ -206,12 +206,12 @@ def test_bench_gives_every_scale_and_reads_those_of_d():
             ["a_scale=vector", "b_scale=tensor"])
     with Folder() as folder:
         for scales in rows:
-            done = tool("bench", "68x64x136", "e4m3", "d=bf16", "batch=2", *scales, "--rounds", "1",
+            done = tool("bench", "68x64x136", "e4m3", "d=bf16", "batch=2", *scales, *QUICK_ROUND,
                         *CONFIG, "--driver", DRIVER, cache=folder.cache,
                         variables={"COMPUTING_DRIVER": "e4m3 bf16 none"})
             expect_exit(done, 0)
             expect(re.search(r"^  jit_gemm +\d", done.stdout, re.M), "a time", done)
-        done = tool("bench", "64x64x64", "e4m3", "d_scale=1x128", "--rounds", "1", *CONFIG, "--driver", DRIVER,
+        done = tool("bench", "64x64x64", "e4m3", "d_scale=1x128", *QUICK_ROUND, *CONFIG, "--driver", DRIVER,
                     cache=folder.cache, variables={"COMPUTING_DRIVER": "e4m3 e4m3 none"})
         expect(done.returncode == 1 and "not written" in done.stderr, "scales of D", done)
 
