@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/math.h"
@@ -185,4 +187,22 @@ struct jg_host jg_host_read(const char *root)
     }
     jg_free(files);
     return host;
+}
+
+int64_t jg_host_free_addresses(void)
+{
+    struct rlimit limit;
+    long long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur > INT64_MAX) {
+        return INT64_MAX;
+    }
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) {
+        return INT64_MAX;
+    }
+    const bool is_known = fscanf(file, "%lld", &pages) == 1;
+    fclose(file);
+    const int64_t used = (int64_t)pages * sysconf(_SC_PAGESIZE);
+    return is_known ? jg_max((int64_t)limit.rlim_cur - used, 0) : INT64_MAX;
 }

@@ -16,4 +16,8 @@ struct jg_host {
  * sets no limit; without the memory to read it none is free. */
 struct jg_host jg_host_read(const char *root);
 
+/* Bytes of addresses that this process may still map (RLIMIT_AS); INT64_MAX: as many as it
+ * likes. */
+int64_t jg_host_free_addresses(void);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/host.h"
 #include "base/thread.h"
 #include "compile/compile_log.h"
 #include "compile/compiler.h"
@@ -185,6 +186,24 @@ static jit_gemm_status fail_compiled(const struct jg_epilogue *epilogue,
     return status;
 }
 
+/* Of addresses, measured: 100 to 170 MB for a kernel. */
+#define BYTES_OF_COMPILE (INT64_C(256) << 20)
+
+/* A compiler that can map no more ends the process. */
+static jit_gemm_status check_addresses(void)
+{
+    const int64_t left = jg_host_free_addresses();
+    return left >= BYTES_OF_COMPILE
+               ? JIT_GEMM_OK
+               : jg_fail_system(
+                     JIT_GEMM_ERR_NO_MEMORY, "NVRTC",
+                     "raise the limit (ulimit -v, RLIMIT_AS), or fill the cache "
+                     "beforehand with `jit-gemm prewarm`",
+                     "the kernel must be compiled, which takes up to %lld MiB of "
+                     "address space, and the limit of this process leaves %lld",
+                     (long long)(BYTES_OF_COMPILE >> 20), (long long)(left >> 20));
+}
+
 /* Compiles a text. One that the compiler refuses is a failure here. */
 static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
                                     const struct jg_compile_request *request,
@@ -216,6 +235,7 @@ static jit_gemm_status compile_text(const struct nvrtc_compiler *compiler,
         .wants_ltoir = wants_ltoir,
     };
     struct jg_nvrtc_output output = {0};
+    JG_TRY(check_addresses());
     JG_TRY(jg_nvrtc_compile(compiler->nvrtc, &input, &output));
     if (output.is_cancelled) {
         jg_nvrtc_output_free(&output);

@@ -12,7 +12,7 @@ import re
 import struct
 import sys
 
-from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, expect, expect_exit, named_tests,
+from cli_harness import (ARCH, ROOT, SMALL, TOOL, Folder, Skip, expect, expect_exit, named_tests,
                          need_compiler, run_tests, tool)
 
 COMMANDS = ["run", "build", "plan", "inspect", "trace", "prewarm", "verify-manifest", "cache", "epilogue", "bench",
@@ -260,6 +260,23 @@ def test_a_file_beyond_the_limit_on_sizes_fails_with_words():
                  folder.path / "unit.cu", "--no-cache"]
         done = tool(*words, program="/bin/sh")
         expect(done.returncode == 1 and "File too large" in done.stderr, "it should say so", done)
+
+
+def test_a_limit_on_addresses_fails_with_words():
+    need_compiler()
+
+    def limited(kibibytes, *words):
+        return tool("-c", f'ulimit -v {kibibytes}; exec "$0" "$@"', TOOL, *words, program="/bin/sh")
+
+    if limited(200000, "--version").returncode != 0:
+        raise Skip("this build maps more than it needs, as sanitizers do")
+    refused = 0
+    for kibibytes in range(160000, 360001, 40000):  # the compiler's library itself is 100 MB
+        done = limited(kibibytes, "build", *SMALL, *ARCH, "-o", "/dev/null", "--no-cache")
+        expect(done.returncode == 1 and "jit-gemm: error: " in done.stderr, f"{kibibytes}: words", done)
+        refused += "MiB of address space" in done.stderr and "RLIMIT_AS" in done.stderr
+    expect(refused > 3, f"{refused} times refused")
+    expect_exit(limited(1000000, "build", *SMALL, *ARCH, "-o", "/dev/null", "--no-cache"), 0)
 
 
 # -------------------------------------------------------------------------- exit codes
