@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/str.h"
 
 static const char *const level_names[] = {[JIT_GEMM_SEVERITY_ERROR] = "error",
                                           [JIT_GEMM_SEVERITY_WARNING] = "warning",
@@ -48,23 +51,58 @@ static jit_gemm_status read_level(const char *text, size_t size, const char *whe
         "there is no level '%s'", shown);
 }
 
-/* A pipe that nobody reads would block, or end the program. */
-static jit_gemm_status open_file(const char *path, const char *where, int *ret_file)
+/* A pipe that nobody reads would block, or end the program: *ret_facts says what it is. -1
+ * with errno. */
+static int open_to_append(const char *path, struct stat *ret_facts)
 {
-    static const char hint[] = "name a file that this user may write";
     const int file =
         open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (file < 0) {
+    if (file >= 0 && fstat(file, ret_facts) != 0) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+static bool takes_lines(const struct stat *facts)
+{
+    return S_ISREG(facts->st_mode) || S_ISCHR(facts->st_mode);
+}
+
+/* NULL: no memory. */
+static char *make_absolute(const char *path)
+{
+    char *folder = path[0] != '/' ? jg_alloc(PATH_MAX) : NULL;
+    struct jg_str out = {0};
+    if (folder != NULL && getcwd(folder, PATH_MAX) != NULL) {
+        jg_str_printf(&out, "%s/", folder);
+    }
+    jg_str_puts(&out, path);
+    jg_free(folder);
+    char *absolute = out.failed ? NULL : jg_copy_text(jg_str_text(&out), out.size);
+    jg_str_free(&out);
+    return absolute;
+}
+
+static jit_gemm_status open_file(const char *path, const char *where,
+                                 struct jg_log_file *file)
+{
+    static const char hint[] = "name a file that this user may write";
+    file->file = open_to_append(path, &file->facts);
+    if (file->file < 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint, "the file cannot be opened: %s",
                        strerror(errno));
     }
-    struct stat facts;
-    if (fstat(file, &facts) != 0 || !(S_ISREG(facts.st_mode) || S_ISCHR(facts.st_mode))) {
-        close(file);
+    if (!takes_lines(&file->facts)) {
+        close(file->file);
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint,
                        "what is named there is no file and no device");
     }
-    *ret_file = file;
+    file->path = make_absolute(path);
+    if (file->path == NULL) {
+        close(file->file);
+        return jg_fail_memory();
+    }
     return JIT_GEMM_OK;
 }
 
@@ -80,19 +118,41 @@ jit_gemm_status jg_log_file_open(const char *text, const char *where,
     JG_TRY(read_level(text, size, where, &file.level));
     file.file = STDERR_FILENO;
     if (text[size] == ':') {
-        file.is_owned = true;
-        JG_TRY(open_file(text + size + 1, where, &file.file));
+        JG_TRY(open_file(text + size + 1, where, &file));
     }
     *ret_file = file;
     return JIT_GEMM_OK;
 }
 
+static bool is_still_open(const struct jg_log_file *file)
+{
+    struct stat now;
+    return file->path == NULL ||
+           (fstat(file->file, &now) == 0 && now.st_dev == file->facts.st_dev &&
+            now.st_ino == file->facts.st_ino);
+}
+
 void jg_log_file_close(struct jg_log_file *file)
 {
-    if (file->is_owned && file->file >= 0) {
+    if (file->path != NULL && file->file >= 0 && is_still_open(file)) {
         close(file->file);
     }
-    file->file = -1;
+    jg_free(file->path);
+    *file = (struct jg_log_file){.file = -1};
+}
+
+static void write_line(const struct jg_log_file *file, const char *line, size_t size)
+{
+    struct stat facts = file->facts;
+    const bool is_open = is_still_open(file);
+    const int to = is_open ? file->file : open_to_append(file->path, &facts);
+    ssize_t written = 0;
+    do {
+        written = to >= 0 && (is_open || takes_lines(&facts)) ? write(to, line, size) : 0;
+    } while (written < 0 && errno == EINTR);
+    if (!is_open && to >= 0) {
+        close(to);
+    }
 }
 
 void jg_log_file_write(const struct jg_log_file *file, jit_gemm_severity severity,
@@ -109,9 +169,6 @@ void jg_log_file_write(const struct jg_log_file *file, jit_gemm_severity severit
         buffer[size - 1] = '\n';
     }
     const int kept = errno;
-    ssize_t written = 0;
-    do {
-        written = write(file->file, buffer, (size_t)size);
-    } while (written < 0 && errno == EINTR);
+    write_line(file, buffer, (size_t)size);
     errno = kept;
 }

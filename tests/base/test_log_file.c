@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,4 +127,36 @@ Test(log_file, nothing_that_goes_wrong_with_writing_is_seen)
     jg_log_destroy(log);
     cr_assert_eq(jg_log_file_open(NULL, "VARIABLE", &file), JIT_GEMM_OK);
     cr_expect_lt(file.file, 0);
+}
+
+Test(log_file, a_number_that_another_file_has_is_left_alone)
+{
+    char folder[PATH_SIZE], path[PATH_SIZE + 8], other[PATH_SIZE + 8], text[TEXT_SIZE];
+    make_folder(folder);
+    snprintf(path, sizeof(path), "%s/log", folder);
+    snprintf(other, sizeof(other), "%s/other", folder);
+    char *before = getcwd(NULL, 0);
+    cr_assert_eq(chdir(folder), 0);
+    struct jg_log_file file;
+    cr_assert_eq(jg_log_file_open("info:log", "VARIABLE", &file), JIT_GEMM_OK);
+    cr_assert_eq(chdir(before), 0);
+    const int number = file.file;
+    close(number);
+    cr_assert_eq(open(other, O_RDWR | O_CREAT, 0600), number, "another file's now");
+
+    struct jg_log *log = jg_log_create(NULL, NULL, JIT_GEMM_SEVERITY_ERROR, &file);
+    jg_log_line(log, JIT_GEMM_SEVERITY_INFO, "one");
+    jg_log_line(log, JIT_GEMM_SEVERITY_INFO, "two");
+    jg_log_destroy(log);
+
+    struct stat facts;
+    cr_assert_eq(fstat(number, &facts), 0, "it is still open");
+    cr_expect_eq(facts.st_size, 0, "and nothing is in it");
+    read_text(path, text);
+    cr_expect_str_eq(text, "jit_gemm: info: one\njit_gemm: info: two\n");
+    close(number);
+    unlink(path);
+    unlink(other);
+    rmdir(folder);
+    free(before);
 }
