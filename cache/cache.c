@@ -76,11 +76,11 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
             close(file_fd);
         }
     } else if (result == JG_CACHE_OK && options->key_count > 0) {
-        close(cache->folder_fd);
         jg_cache_say(&why, "a folder has no signature: name a signed bundle");
         result = JG_CACHE_UNTRUSTED;
     }
     if (result != JG_CACHE_OK) {
+        jg_cache_dir_close(cache);
         free(cache->folder);
         free(cache);
         return result;
@@ -94,9 +94,7 @@ void jg_cache_close(jg_cache *cache)
     if (cache == NULL) {
         return;
     }
-    if (cache->bundle == NULL) {
-        close(cache->folder_fd);
-    }
+    jg_cache_dir_close(cache);
     jg_cache_bundle_close(cache->bundle);
     free(cache->folder);
     free(cache);

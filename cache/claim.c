@@ -32,7 +32,7 @@ static int set_lock(int fd, short type, off_t byte)
 static int open_lock_file(const jg_cache *cache)
 {
     const int fd =
-        openat(cache->folder_fd, JG_CACHE_LOCK_FILE,
+        openat(jg_cache_dir_fd(cache), JG_CACHE_LOCK_FILE,
                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
     struct stat st;
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {

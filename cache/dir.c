@@ -499,6 +499,25 @@ static jg_cache_result open_root(const struct chosen *chosen, uid_t uid, int *re
     return result;
 }
 
+/* ------------------------------------------------------------------ what is held open */
+
+static void keep_open(struct jg_cache_home *home, int fd)
+{
+    struct stat st = {0};
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        atomic_store(&home->device, st.st_dev);
+        atomic_store(&home->file, st.st_ino);
+    }
+    atomic_store(&home->fd, fd);
+}
+
+static bool is_kept_open(const struct jg_cache_home *home, int fd, struct stat *ret_st)
+{
+    return fd >= 0 && fstat(fd, ret_st) == 0 &&
+           ret_st->st_dev == atomic_load(&home->device) &&
+           ret_st->st_ino == atomic_load(&home->file);
+}
+
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
                                   int *ret_file_fd, const struct jg_cache_why *why)
 {
@@ -522,33 +541,91 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cac
         snprintf(version, sizeof(version), "/v%d", JG_CACHE_FORMAT);
     }
     char *folder = NULL;
-    if (asprintf(&folder, "%s%s", chosen.path, version) < 0) {
+    struct jg_cache_home *home = calloc(1, sizeof(*home));
+    if (home == NULL || asprintf(&folder, "%s%s", chosen.path, version) < 0) {
+        free(home);
         close(fd >= 0 ? fd : file_fd);
         jg_cache_say(why, "no memory for the name of the cache folder");
         return JG_CACHE_NO_MEMORY;
     }
     cache->folder = folder;
-    cache->folder_fd = fd;
+    cache->home = home;
+    keep_open(home, fd);
     cache->tail = chosen.tail;
     *ret_file_fd = file_fd;
     return JG_CACHE_OK;
 }
 
-bool jg_cache_dir_renew(const jg_cache *cache)
+/* What the walk begins with, for a folder that was open before. */
+static struct chosen choose_again(const jg_cache *cache)
 {
-    const struct jg_cache_why silent = {NULL, 0};
-    struct stat st;
-    if (cache->read_only || fstat(cache->folder_fd, &st) != 0 || st.st_nlink > 0) {
-        return false;
-    }
     struct chosen chosen = {.tail = cache->tail};
     const char *end = strrchr(cache->folder, '/');
     memcpy(chosen.path, cache->folder, (size_t)(end - cache->folder));
+    return chosen;
+}
+
+int jg_cache_dir_fd(const jg_cache *cache)
+{
+    const struct jg_cache_why silent = {NULL, 0};
+    struct jg_cache_home *home = cache->home;
+    int held = atomic_load(&home->fd);
+    struct stat st;
+    if (held < 0 || is_kept_open(home, held, &st)) {
+        return held;
+    }
+    const bool is_open = fstat(held, &st) == 0;
+    const struct chosen chosen = choose_again(cache);
+    int fd = -1;
+    struct stat now;
+    if (open_chosen(&chosen, cache->uid, !cache->read_only, &fd, &silent) != JG_CACHE_OK ||
+        fd < 0 || fstat(fd, &now) != 0) {
+        errno = EBADF;
+        return -1;
+    }
+    if (is_open && st.st_dev == now.st_dev && st.st_ino == now.st_ino) {
+        close(fd); /* made anew by another thread, which is about to say so */
+        return held;
+    }
+    /* Whose the old number is now nobody knows: it stays open. */
+    const int opened = fd;
+    if (!atomic_compare_exchange_strong(&home->fd, &held, fd)) {
+        close(opened);
+        return held;
+    }
+    keep_open(home, fd);
+    return fd;
+}
+
+bool jg_cache_dir_renew(const jg_cache *cache)
+{
+    const struct jg_cache_why silent = {NULL, 0};
+    struct jg_cache_home *home = cache->home;
+    const int held = atomic_load(&home->fd);
+    struct stat st;
+    if (cache->read_only || !is_kept_open(home, held, &st) || st.st_nlink > 0) {
+        return false;
+    }
+    const struct chosen chosen = choose_again(cache);
     int fd = -1;
     if (open_chosen(&chosen, cache->uid, true, &fd, &silent) != JG_CACHE_OK) {
         return false;
     }
-    const bool is_renewed = dup3(fd, cache->folder_fd, O_CLOEXEC) >= 0;
+    const bool is_renewed = dup3(fd, held, O_CLOEXEC) >= 0;
+    if (is_renewed) {
+        keep_open(home, held);
+    }
     close(fd);
     return is_renewed;
+}
+
+void jg_cache_dir_close(jg_cache *cache)
+{
+    struct stat st;
+    if (cache->home != NULL &&
+        is_kept_open(cache->home, atomic_load(&cache->home->fd), &st)) {
+        close(atomic_load(&cache->home->fd));
+    }
+    free(cache->home);
+    cache->home = NULL;
 }

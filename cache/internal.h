@@ -29,9 +29,17 @@ struct iovec;
 #define JG_CACHE_LOCK_FILE         ".lock"    /* empty; its bytes are locked by name */
 #define JG_CACHE_TRIM_STAMP        ".trimmed" /* empty; its time is that of the last trim */
 
+/* What is held open of the versioned folder, and which file it is. Programs close
+ * descriptors that are not theirs (a daemon those above 2), and the number is another
+ * file's then. */
+struct jg_cache_home {
+    atomic_int fd; /* -1: a bundle */
+    atomic_uint_fast64_t device, file;
+};
+
 struct jg_cache {
     struct jg_cache_bundle *bundle; /* owned; NULL: it is a folder */
-    int folder_fd; /* the versioned folder; another one if that was removed; -1: a bundle */
+    struct jg_cache_home *home;     /* owned */
     bool read_only;
     bool no_sync;
     uid_t uid;          /* effective user at open: the only owner trusted beside root */
@@ -105,9 +113,14 @@ jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char 
  * the cache has no folder; else `*ret_file_fd` is -1. */
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
                                   int *ret_file_fd, const struct jg_cache_why *why);
-/* If the folder was removed, makes it anew in its place: every user of `folder_fd` is in
+/* The folder's descriptor, opened again if it is no longer what it was; -1 with errno. The
+ * caller does not close it. */
+int jg_cache_dir_fd(const jg_cache *cache);
+/* If the folder was removed, makes it anew in its place: every user of its descriptor is in
  * the new one then. True if another try is worth it. */
 bool jg_cache_dir_renew(const jg_cache *cache);
+/* Closes and frees `home`. */
+void jg_cache_dir_close(jg_cache *cache);
 
 /* trim.c: after a put that has published so many bytes, see jg_cache_put. */
 void jg_cache_trim_after_put(jg_cache *cache, const jg_cache_name *name, uint64_t bytes);

@@ -118,7 +118,8 @@ jg_cache_result jg_cache_store_open_shard(const jg_cache *cache, unsigned first_
 {
     char name[8];
     snprintf(name, sizeof(name), "%02x", first_byte & 0xffu);
-    return jg_cache_store_open_folder(cache, cache->folder_fd, name, create, ret_fd, why);
+    return jg_cache_store_open_folder(cache, jg_cache_dir_fd(cache), name, create, ret_fd,
+                                      why);
 }
 
 /* Temporary names tell the writer: ".tmp-<pid-space>-<process>-<count>". */
@@ -388,8 +389,9 @@ bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
         return true; /* somebody has replaced it meanwhile */
     }
     int fd = -1;
-    if (jg_cache_store_open_folder(cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER,
-                                   true, &fd, &silent) != JG_CACHE_OK) {
+    if (jg_cache_store_open_folder(cache, jg_cache_dir_fd(cache),
+                                   JG_CACHE_QUARANTINE_FOLDER, true, &fd,
+                                   &silent) != JG_CACHE_OK) {
         return false;
     }
     char prefix[8], moved[64];

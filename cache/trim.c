@@ -367,7 +367,7 @@ static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
 {
     int fd = -1;
     const jg_cache_result result = jg_cache_store_open_folder(
-        cache, cache->folder_fd, JG_CACHE_QUARANTINE_FOLDER, false, &fd, &silent);
+        cache, jg_cache_dir_fd(cache), JG_CACHE_QUARANTINE_FOLDER, false, &fd, &silent);
     if (result != JG_CACHE_OK) {
         return result == JG_CACHE_MISS ? JG_CACHE_OK : result;
     }
@@ -546,7 +546,8 @@ jg_cache_result jg_cache_trim(jg_cache *cache, uint64_t max_bytes, int64_t max_a
 static bool is_long_ago(const jg_cache *cache)
 {
     struct stat st;
-    if (fstatat(cache->folder_fd, JG_CACHE_TRIM_STAMP, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(jg_cache_dir_fd(cache), JG_CACHE_TRIM_STAMP, &st, AT_SYMLINK_NOFOLLOW) !=
+        0) {
         return true;
     }
     const time_t age = time(NULL) - st.st_mtim.tv_sec;
@@ -557,7 +558,7 @@ static bool is_long_ago(const jg_cache *cache)
 static void stamp_trim(const jg_cache *cache)
 {
     const int fd =
-        openat(cache->folder_fd, JG_CACHE_TRIM_STAMP,
+        openat(jg_cache_dir_fd(cache), JG_CACHE_TRIM_STAMP,
                O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     if (fd >= 0) {
         (void)futimens(fd, NULL);

@@ -3,6 +3,7 @@
 #include "cache_fixture.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -470,5 +471,72 @@ Test(cache_dir, renamed_folder_does_not_lead_the_cache_elsewhere)
     cr_expect_eq(sample_get(&f, f.cache, &s), JG_CACHE_OK, "%s", f.reason);
     cr_expect_eq(count_files(f.folder, ""), 0);
     cr_expect_eq(count_files(moved, ""), 1);
+    sample_free(&s);
+}
+
+/* The descriptor of this process that leads to a folder; -1: none. */
+static int find_descriptor(const char *folder)
+{
+    struct stat wanted, st;
+    cr_assert_eq(stat(folder, &wanted), 0);
+    for (int fd = 3; fd < 256; fd++) {
+        if (fstat(fd, &st) == 0 && st.st_dev == wanted.st_dev &&
+            st.st_ino == wanted.st_ino) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+Test(cache_dir, descriptor_that_the_program_closed_is_left_to_its_new_owner)
+{
+    char folder[300], victim[300], victim_file[400];
+    struct sample s[3] = {sample_make(5, 100, 10, 0), sample_make(6, 100, 10, 0),
+                          sample_make(7, 100, 10, 0)};
+    snprintf(folder, sizeof(folder), "%s/v1", f.folder);
+    snprintf(victim, sizeof(victim), "%s/victim", f.root);
+    snprintf(victim_file, sizeof(victim_file), "%s/file", f.root);
+    cr_assert_eq(mkdir(victim, 0700), 0);
+    write_file(victim_file, "", 0);
+    for (int i = 0; i < 3; i++) { /* another folder's, another file's, nobody's */
+        const int number = find_descriptor(folder);
+        cr_assert_geq(number, 0, "%d: it is open", i);
+        close(number);
+        if (i < 2) {
+            cr_assert_eq(open(i == 0 ? victim : victim_file, O_RDONLY), number);
+        }
+        uint64_t removed = 0;
+
+        cr_expect_eq(sample_put(&f, f.cache, &s[i]), JG_CACHE_OK, "%s", f.reason);
+        cr_expect_eq(sample_get(&f, f.cache, &s[i]), JG_CACHE_OK, "%s", f.reason);
+        cr_expect_eq(jg_cache_trim(f.cache, 0, 0, &removed, NULL), JG_CACHE_OK);
+        cr_expect_eq(count_files(victim, ""), 0, "%d: nothing is written there", i);
+        cr_expect_eq(count_files(f.folder, ""), i + 1, "%d: but in the cache", i);
+    }
+    const int others = find_descriptor(victim), last = find_descriptor(folder);
+    close(last);
+    cr_assert_eq(open(victim_file, O_RDONLY), last);
+    jg_cache_close(f.cache);
+    f.cache = NULL;
+    cr_expect(fcntl(others, F_GETFD) >= 0 && fcntl(last, F_GETFD) >= 0, "left open");
+    cr_expect_lt(find_descriptor(folder), 0, "and the cache's own is closed");
+    for (int i = 0; i < 3; i++) {
+        sample_free(&s[i]);
+    }
+}
+
+Test(cache_dir, read_only_cache_opens_its_folder_again)
+{
+    char folder[300];
+    struct sample s = sample_make(5, 100, 10, 0);
+    cr_assert_eq(sample_put(&f, f.cache, &s), JG_CACHE_OK);
+    jg_cache_close(f.cache);
+    f.cache = NULL;
+    jg_cache *cache = fixture_open(&f, 1);
+    snprintf(folder, sizeof(folder), "%s/v1", f.folder);
+    close(find_descriptor(folder));
+
+    cr_expect_eq(sample_get(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
+    jg_cache_close(cache);
     sample_free(&s);
 }
