@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 struct jg_cache_bundle {
-    int fd;
     uint32_t count;
     int64_t modified;
     bool is_signed;
@@ -124,7 +122,7 @@ static jg_cache_result check_index(const struct jg_cache_bundle *bundle,
 }
 
 /* The signature, if there is one, holds whoever is trusted. Digest and header do. */
-static jg_cache_result check_signature(struct jg_cache_bundle *bundle,
+static jg_cache_result check_signature(struct jg_cache_bundle *bundle, int fd,
                                        const unsigned char header[BUNDLE_HEADER_BYTES],
                                        const struct jg_cache_why *why)
 {
@@ -134,8 +132,8 @@ static jg_cache_result check_signature(struct jg_cache_bundle *bundle,
         return JG_CACHE_OK;
     }
     const uint64_t total = load_u64(header + BUNDLE_AT_TOTAL_BYTES);
-    jg_cache_result result = jg_cache_store_read_parts(
-        bundle->fd, &part, 1, (off_t)(total - sizeof(signature)), why);
+    jg_cache_result result =
+        jg_cache_store_read_parts(fd, &part, 1, (off_t)(total - sizeof(signature)), why);
     if (result == JG_CACHE_OK) {
         result = bundle_check_signature(header, signature, why);
     }
@@ -148,14 +146,14 @@ static jg_cache_result check_signature(struct jg_cache_bundle *bundle,
 }
 
 /* All that can be said of the bundle without its entries, once the index is read. */
-static jg_cache_result check_whole(struct jg_cache_bundle *bundle,
+static jg_cache_result check_whole(struct jg_cache_bundle *bundle, int fd,
                                    const unsigned char header[BUNDLE_HEADER_BYTES],
                                    const jg_cache_options *options,
                                    const struct jg_cache_why *why)
 {
     jg_cache_result result = check_index(bundle, header, why);
     if (result == JG_CACHE_OK) {
-        result = check_signature(bundle, header, why);
+        result = check_signature(bundle, fd, header, why);
     }
     if (result == JG_CACHE_OK) {
         result = bundle_check_signer(header, options, why);
@@ -168,15 +166,15 @@ static jg_cache_result check_whole(struct jg_cache_bundle *bundle,
 }
 
 /* Fills the bundle's index, which has room for `count` rows, and checks it. */
-static jg_cache_result read_index(struct jg_cache_bundle *bundle,
+static jg_cache_result read_index(struct jg_cache_bundle *bundle, int fd,
                                   const unsigned char header[BUNDLE_HEADER_BYTES],
                                   const jg_cache_options *options,
                                   const struct jg_cache_why *why)
 {
     struct iovec part = {bundle->index, (size_t)bundle->count * BUNDLE_ROW_BYTES};
     const jg_cache_result result =
-        jg_cache_store_read_parts(bundle->fd, &part, 1, BUNDLE_HEADER_BYTES, why);
-    return result == JG_CACHE_OK ? check_whole(bundle, header, options, why) : result;
+        jg_cache_store_read_parts(fd, &part, 1, BUNDLE_HEADER_BYTES, why);
+    return result == JG_CACHE_OK ? check_whole(bundle, fd, header, options, why) : result;
 }
 
 jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
@@ -208,11 +206,10 @@ jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
         jg_cache_say(why, "no memory for the index of a bundle");
         return JG_CACHE_NO_MEMORY;
     }
-    bundle->fd = fd;
     bundle->count = count;
     bundle->modified = st.st_mtim.tv_sec;
     bundle->is_signed = false;
-    result = read_index(bundle, header, options, why);
+    result = read_index(bundle, fd, header, options, why);
     if (result == JG_CACHE_OK) {
         *ret_bundle = bundle;
     } else {
@@ -223,10 +220,7 @@ jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
 
 void jg_cache_bundle_close(struct jg_cache_bundle *bundle)
 {
-    if (bundle != NULL) {
-        close(bundle->fd);
-        free(bundle);
-    }
+    free(bundle);
 }
 
 bool jg_cache_bundle_signature(const struct jg_cache_bundle *bundle,
@@ -287,14 +281,12 @@ static jg_cache_result check_entry_digest(const unsigned char *row,
 }
 
 /* Up to the next multiple of 64 there are zeros. */
-static jg_cache_result check_padding(const struct jg_cache_bundle *bundle, uint64_t end,
-                                     const struct jg_cache_why *why)
+static jg_cache_result check_padding(int fd, uint64_t end, const struct jg_cache_why *why)
 {
     unsigned char padding[JG_CACHE_ALIGN] = {0};
     const size_t bytes = (size_t)(bundle_round_up(end) - end);
     struct iovec part = {padding, bytes};
-    const jg_cache_result result =
-        jg_cache_store_read_parts(bundle->fd, &part, 1, (off_t)end, why);
+    const jg_cache_result result = jg_cache_store_read_parts(fd, &part, 1, (off_t)end, why);
     for (size_t i = 0; i < bytes && result == JG_CACHE_OK; i++) {
         if (padding[i] != 0) {
             jg_cache_say(why, "the bytes behind the entry are not zero");
@@ -304,7 +296,7 @@ static jg_cache_result check_padding(const struct jg_cache_bundle *bundle, uint6
     return result;
 }
 
-jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle,
+jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle, int fd,
                                      const jg_cache_name *name, bool payload,
                                      struct jg_cache_loaded *ret_loaded,
                                      struct stat *ret_seen, const struct jg_cache_why *why)
@@ -319,13 +311,13 @@ jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle,
     ret_seen->st_size = (off_t)bytes;
     ret_seen->st_mtim.tv_sec = bundle->modified;
     struct jg_cache_loaded loaded = {0};
-    jg_cache_result result = jg_cache_store_read_entry(bundle->fd, (off_t)offset, bytes,
-                                                       name, payload, &loaded, why);
+    jg_cache_result result =
+        jg_cache_store_read_entry(fd, (off_t)offset, bytes, name, payload, &loaded, why);
     if (result == JG_CACHE_OK) {
         result = check_entry_digest(row, &loaded, why);
     }
     if (result == JG_CACHE_OK) {
-        result = check_padding(bundle, offset + bytes, why);
+        result = check_padding(fd, offset + bytes, why);
     }
     if (result == JG_CACHE_OK) {
         *ret_loaded = loaded;

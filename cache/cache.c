@@ -72,9 +72,6 @@ jg_cache_result jg_cache_open(const jg_cache_options *options, jg_cache **ret_ca
     }
     if (result == JG_CACHE_OK && file_fd >= 0) {
         result = jg_cache_bundle_open(file_fd, options, &cache->bundle, &why);
-        if (result != JG_CACHE_OK) {
-            close(file_fd);
-        }
     } else if (result == JG_CACHE_OK && options->key_count > 0) {
         jg_cache_say(&why, "a folder has no signature: name a signed bundle");
         result = JG_CACHE_UNTRUSTED;
@@ -232,8 +229,8 @@ static jg_cache_result find_in_bundle(const jg_cache *cache, const jg_cache_key 
 {
     struct jg_cache_loaded loaded = {0};
     struct stat seen;
-    jg_cache_result result =
-        jg_cache_bundle_load(cache->bundle, &key->name, true, &loaded, &seen, why);
+    jg_cache_result result = jg_cache_bundle_load(cache->bundle, jg_cache_dir_fd(cache),
+                                                  &key->name, true, &loaded, &seen, why);
     if (result == JG_CACHE_OK) {
         result = compare_material(&loaded, key, why);
     }
@@ -289,7 +286,8 @@ jg_cache_result jg_cache_load(const jg_cache *cache, const jg_cache_name *name,
 {
     struct stat seen;
     if (cache->bundle != NULL) {
-        return jg_cache_bundle_load(cache->bundle, name, payload, ret_loaded, &seen, why);
+        return jg_cache_bundle_load(cache->bundle, jg_cache_dir_fd(cache), name, payload,
+                                    ret_loaded, &seen, why);
     }
     int shard_fd = -1;
     jg_cache_result result =

@@ -550,7 +550,7 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cac
     }
     cache->folder = folder;
     cache->home = home;
-    keep_open(home, fd);
+    keep_open(home, fd >= 0 ? fd : file_fd);
     cache->tail = chosen.tail;
     *ret_file_fd = file_fd;
     return JG_CACHE_OK;
@@ -560,14 +560,37 @@ jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cac
 static struct chosen choose_again(const jg_cache *cache)
 {
     struct chosen chosen = {.tail = cache->tail};
-    const char *end = strrchr(cache->folder, '/');
+    const char *end = cache->bundle == NULL ? strrchr(cache->folder, '/')
+                                            : cache->folder + strlen(cache->folder);
     memcpy(chosen.path, cache->folder, (size_t)(end - cache->folder));
     return chosen;
 }
 
-int jg_cache_dir_fd(const jg_cache *cache)
+/* A folder may be another one by now; a bundle whose index is in memory may not. */
+static int open_again(const jg_cache *cache)
 {
     const struct jg_cache_why silent = {NULL, 0};
+    const struct chosen chosen = choose_again(cache);
+    int fd = -1, file_fd = -1;
+    struct stat st;
+    if (!cache->read_only) {
+        return open_chosen(&chosen, cache->uid, true, &fd, &silent) == JG_CACHE_OK ? fd
+                                                                                   : -1;
+    }
+    if (open_root(&chosen, cache->uid, &fd, &file_fd, &silent) != JG_CACHE_OK) {
+        return -1;
+    }
+    const int opened = fd >= 0 ? fd : file_fd;
+    if ((cache->bundle != NULL) != (file_fd >= 0) ||
+        (file_fd >= 0 && !is_kept_open(cache->home, file_fd, &st))) {
+        close(opened);
+        return -1;
+    }
+    return opened;
+}
+
+int jg_cache_dir_fd(const jg_cache *cache)
+{
     struct jg_cache_home *home = cache->home;
     int held = atomic_load(&home->fd);
     struct stat st;
@@ -575,11 +598,9 @@ int jg_cache_dir_fd(const jg_cache *cache)
         return held;
     }
     const bool is_open = fstat(held, &st) == 0;
-    const struct chosen chosen = choose_again(cache);
-    int fd = -1;
     struct stat now;
-    if (open_chosen(&chosen, cache->uid, !cache->read_only, &fd, &silent) != JG_CACHE_OK ||
-        fd < 0 || fstat(fd, &now) != 0) {
+    const int fd = open_again(cache);
+    if (fd < 0 || fstat(fd, &now) != 0) {
         errno = EBADF;
         return -1;
     }

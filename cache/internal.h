@@ -29,11 +29,11 @@ struct iovec;
 #define JG_CACHE_LOCK_FILE         ".lock"    /* empty; its bytes are locked by name */
 #define JG_CACHE_TRIM_STAMP        ".trimmed" /* empty; its time is that of the last trim */
 
-/* What is held open of the versioned folder, and which file it is. Programs close
- * descriptors that are not theirs (a daemon those above 2), and the number is another
+/* The versioned folder or the bundle that is held open, and which file it is. Programs
+ * close descriptors that are not theirs (a daemon those above 2), and the number is another
  * file's then. */
 struct jg_cache_home {
-    atomic_int fd; /* -1: a bundle */
+    atomic_int fd;
     atomic_uint_fast64_t device, file;
 };
 
@@ -113,8 +113,8 @@ jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char 
  * the cache has no folder; else `*ret_file_fd` is -1. */
 jg_cache_result jg_cache_dir_open(const jg_cache_options *options, jg_cache *cache,
                                   int *ret_file_fd, const struct jg_cache_why *why);
-/* The folder's descriptor, opened again if it is no longer what it was; -1 with errno. The
- * caller does not close it. */
+/* The folder's or bundle's descriptor, opened again if it is no longer what it was; -1 with
+ * errno. The caller does not close it. */
 int jg_cache_dir_fd(const jg_cache *cache);
 /* If the folder was removed, makes it anew in its place: every user of its descriptor is in
  * the new one then. True if another try is worth it. */
@@ -146,8 +146,8 @@ struct jg_cache_signer {
 
 /* bundle.c: many entries in one file. */
 struct jg_cache_bundle;
-/* Opens a bundle in a file that is open and trusted; the descriptor is the bundle's on OK.
- * DAMAGED; UNTRUSTED, if it is not signed as the options ask; IO, NO_MEMORY. */
+/* Reads what is known of a bundle from a file that is open and trusted, and stays the
+ * caller's. DAMAGED; UNTRUSTED, if it is not signed as the options ask; IO, NO_MEMORY. */
 jg_cache_result jg_cache_bundle_open(int fd, const jg_cache_options *options,
                                      struct jg_cache_bundle **ret_bundle,
                                      const struct jg_cache_why *why);
@@ -159,8 +159,8 @@ uint32_t jg_cache_bundle_count(const struct jg_cache_bundle *bundle);
 /* Name of the entry with a number below the count, in order of names. */
 void jg_cache_bundle_name(const struct jg_cache_bundle *bundle, uint32_t i,
                           jg_cache_name *ret_name);
-/* As jg_cache_store_load. */
-jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle,
+/* As jg_cache_store_load. `fd` is the bundle's file. */
+jg_cache_result jg_cache_bundle_load(const struct jg_cache_bundle *bundle, int fd,
                                      const jg_cache_name *name, bool payload,
                                      struct jg_cache_loaded *ret_loaded,
                                      struct stat *ret_seen, const struct jg_cache_why *why);

@@ -183,8 +183,8 @@ static jg_cache_result visit_entry(const jg_cache *cache, int shard_fd,
     struct stat seen;
     jg_cache_entry entry = {.name = *name};
     entry.state = cache->bundle != NULL
-                      ? jg_cache_bundle_load(cache->bundle, name, visit->verify, &loaded,
-                                             &seen, &silent)
+                      ? jg_cache_bundle_load(cache->bundle, jg_cache_dir_fd(cache), name,
+                                             visit->verify, &loaded, &seen, &silent)
                       : jg_cache_store_load(cache, shard_fd, name, visit->verify, &loaded,
                                             &seen, &silent);
     visit->state = entry.state;

@@ -231,3 +231,16 @@ bool become_nobody(const char *path)
             "give up root");
     return true;
 }
+
+int find_descriptor(const char *path)
+{
+    struct stat wanted, st;
+    const bool is_there = stat(path, &wanted) == 0;
+    for (int fd = 3; is_there && fd < 256; fd++) {
+        if (fstat(fd, &st) == 0 && st.st_dev == wanted.st_dev &&
+            st.st_ino == wanted.st_ino) {
+            return fd;
+        }
+    }
+    return -1;
+}

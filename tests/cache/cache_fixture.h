@@ -51,6 +51,8 @@ bool path_exists(const char *path);
 /* Whole files; read_file gives malloc'd bytes. */
 unsigned char *read_file(const char *path, size_t *ret_size);
 void write_file(const char *path, const void *bytes, size_t size);
+/* The descriptor above 2 of this process that leads to a file or folder; -1: none. */
+int find_descriptor(const char *path);
 /* Number of files below a folder whose names begin with a prefix ("" for all). */
 int count_files(const char *folder, const char *prefix);
 int count_quarantined(const struct fixture *f);

@@ -561,6 +561,25 @@ Test(cache_bundle, file_that_is_replaced_stays_as_it_was_opened)
     jg_cache_close(bundle);
 }
 
+Test(cache_bundle,
+     descriptor_that_the_program_closed_is_opened_again_for_the_same_file_only)
+{
+    jg_cache *bundle = open_well();
+    const int before = find_descriptor(path);
+    cr_assert_geq(before, 0, "it is held open");
+    const int other = open("/dev/null", O_RDONLY);
+    cr_assert_eq(dup2(other, before), before, "another file's now");
+
+    cr_expect_eq(sample_get(&f, bundle, &samples[0]), JG_CACHE_OK, "%s", f.reason);
+    close(find_descriptor(path));
+    cr_assert_eq(write_bundle(f.cache, NULL, 0, path, NULL), JG_CACHE_OK);
+    cr_expect_eq(sample_get(&f, bundle, &samples[1]), JG_CACHE_IO, "another file by now");
+    jg_cache_close(bundle);
+    cr_expect_geq(fcntl(before, F_GETFD), 0, "left open");
+    close(before);
+    close(other);
+}
+
 /* --------------------------------------------------------------------------- hostile */
 
 Test(cache_bundle, file_that_others_may_write_is_not_trusted)

@@ -474,20 +474,6 @@ Test(cache_dir, renamed_folder_does_not_lead_the_cache_elsewhere)
     sample_free(&s);
 }
 
-/* The descriptor of this process that leads to a folder; -1: none. */
-static int find_descriptor(const char *folder)
-{
-    struct stat wanted, st;
-    cr_assert_eq(stat(folder, &wanted), 0);
-    for (int fd = 3; fd < 256; fd++) {
-        if (fstat(fd, &st) == 0 && st.st_dev == wanted.st_dev &&
-            st.st_ino == wanted.st_ino) {
-            return fd;
-        }
-    }
-    return -1;
-}
-
 Test(cache_dir, descriptor_that_the_program_closed_is_left_to_its_new_owner)
 {
     char folder[300], victim[300], victim_file[400];

@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "bundle.h"
@@ -78,7 +77,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 /* ---------------------------------------------------------------------------- the target
  */
 
-static void load_entries(const struct jg_cache_bundle *bundle, const uint8_t *data)
+static void load_entries(const struct jg_cache_bundle *bundle, int fd, const uint8_t *data)
 {
     const uint32_t count = jg_cache_bundle_count(bundle);
     jg_cache_name before = {{0}};
@@ -93,7 +92,7 @@ static void load_entries(const struct jg_cache_bundle *bundle, const uint8_t *da
                     "names stand in their order, none twice");
         before = name;
         const jg_cache_result result =
-            jg_cache_bundle_load(bundle, &name, true, &loaded, &seen, &why);
+            jg_cache_bundle_load(bundle, fd, &name, true, &loaded, &seen, &why);
         if (result != JG_CACHE_OK) {
             fuzz_expect(result == JG_CACHE_DAMAGED || result == JG_CACHE_MISMATCH,
                         "an entry that is refused is damaged, or another's");
@@ -124,18 +123,16 @@ static bool is_signed_by(const uint8_t *data, size_t size, const jg_cache_public
                                                message, sizeof(message), key->bytes) == 0;
 }
 
-static jg_cache_result open_bundle(const jg_cache_options *options, const uint8_t *data,
-                                   size_t size, struct jg_cache_bundle **ret_bundle)
+static jg_cache_result open_bundle(const jg_cache_options *options, int fd,
+                                   struct jg_cache_bundle **ret_bundle)
 {
     char reason[256];
     const struct jg_cache_why why = jg_cache_begin_reason(reason, sizeof(reason));
-    const int fd = dup(fuzz_file(data, size));
     const jg_cache_result result = jg_cache_bundle_open(fd, options, ret_bundle, &why);
     if (result != JG_CACHE_OK) {
         fuzz_expect(result == JG_CACHE_DAMAGED || result == JG_CACHE_UNTRUSTED,
                     "a bundle that is refused is damaged or not trusted");
         fuzz_expect(reason[0] != '\0', "a refusal has its reason");
-        close(fd);
     }
     return result;
 }
@@ -144,17 +141,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const jg_cache_options anyone = {0};
     struct jg_cache_bundle *bundle = NULL;
-    const bool opens = open_bundle(&anyone, data, size, &bundle) == JG_CACHE_OK;
+    const int fd = fuzz_file(data, size);
+    const bool opens = open_bundle(&anyone, fd, &bundle) == JG_CACHE_OK;
     fuzz_note(opens);
     if (opens) {
-        load_entries(bundle, data);
+        load_entries(bundle, fd, data);
         jg_cache_bundle_close(bundle);
     }
 
     const jg_cache_public_key key = jg_cache_public_key_of(&signer_of_tests.secret);
     const jg_cache_options careful = {
         .keys = &key, .key_count = 1, .least_serial = LEAST_SERIAL};
-    const jg_cache_result result = open_bundle(&careful, data, size, &bundle);
+    const jg_cache_result result = open_bundle(&careful, fd, &bundle);
     if (result == JG_CACHE_OK) {
         fuzz_expect(opens, "what opens for a key opens for everybody");
         fuzz_expect(is_signed_by(data, size, &key), "it was signed with the key");
