@@ -152,8 +152,9 @@ static void place_d_scales(const struct gemm_shape *shape, size_t *used,
                            struct gemm_scale_place *ret_place)
 {
     if (shape->d_scale.kind == JIT_GEMM_SCALE_BLOCK) {
-        const struct element_view view =
-            quantise_scale_view(&shape->d_scale, shape->batch, shape->m, shape->d_columns);
+        const struct element_view view = quantise_scale_view(
+            &shape->d_scale, shape->batch, quantise_scale_rows(&shape->d_scale, shape->m),
+            shape->d_columns);
         ret_place->bytes = element_view_bytes(&view);
         ret_place->batch_stride = view.batch_stride;
     }
@@ -658,9 +659,11 @@ struct raw_result {
 static double load_d_scale(const struct gemm_shape *s, const struct raw_result *raw,
                            int64_t row, int64_t column)
 {
-    const int64_t at = row / s->m * raw->scale_batch_stride +
-                       quantise_scale_index(&s->d_scale, s->m, s->d_columns, row % s->m,
-                                            column / s->d_scale.block_k);
+    const int64_t rows = quantise_scale_rows(&s->d_scale, s->m);
+    const int64_t at =
+        row / s->m * raw->scale_batch_stride +
+        quantise_scale_index(&s->d_scale, rows, s->d_columns,
+                             row % s->m / s->d_scale.block_mn, column / s->d_scale.block_k);
     const double scale = element_load(s->d_scale.dtype, raw->scales, (size_t)at);
     return scale > 0.0 ? scale : (double)NAN;
 }

@@ -16,12 +16,6 @@ static bool is_of_bytes(const jit_gemm_scale *scale)
     return scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3;
 }
 
-/* Rows of scales of so many rows of a matrix. */
-static int64_t scale_rows(const jit_gemm_scale *scale, int64_t count)
-{
-    return (count + scale->block_mn - 1) / scale->block_mn;
-}
-
 /* Scales of blocks, those of f32 in rows that lie further apart than packed; between them
  * is poison. */
 static struct element_view view_blocks(const struct run_groups *groups,
@@ -31,9 +25,10 @@ static struct element_view view_blocks(const struct run_groups *groups,
     if (is_of_bytes(scale)) {
         const int64_t count =
             row->is_b ? row->count : run_groups_scale_rows(groups, row->count);
-        return quantise_scale_view(scale, row->batch, scale_rows(scale, count), row->k);
+        return quantise_scale_view(scale, row->batch, quantise_scale_rows(scale, count),
+                                   row->k);
     }
-    const int64_t rows = scale_rows(scale, row->count);
+    const int64_t rows = quantise_scale_rows(scale, row->count);
     const int64_t blocks = run_groups_scale_blocks(groups, row->k, scale->block_k);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     struct element_view view = {.dtype = scale->dtype ? scale->dtype : JIT_GEMM_DTYPE_F32,
@@ -93,7 +88,7 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
                          uint64_t seed)
 {
     const struct run_groups *groups = row->is_b ? NULL : all_groups;
-    const int64_t rows = scale_rows(row->scale, row->count);
+    const int64_t rows = quantise_scale_rows(row->scale, row->count);
     const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
     struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
     float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
@@ -128,7 +123,8 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
 static void poison_rest(const struct run_groups *groups, const struct run_scale_row *row,
                         const struct element_view *view, void *data)
 {
-    const int64_t block_k = row->scale->block_k, rows = scale_rows(row->scale, row->count);
+    const int64_t block_k = row->scale->block_k;
+    const int64_t rows = quantise_scale_rows(row->scale, row->count);
     const int64_t blocks = run_groups_scale_blocks(groups, row->k, block_k);
     bool *is_used = cli_alloc((size_t)blocks * sizeof(*is_used));
 

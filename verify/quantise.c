@@ -18,6 +18,11 @@ static int64_t count_blocks(const jit_gemm_scale *scale, int64_t columns)
     return divide_up(columns, scale->block_k);
 }
 
+int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows)
+{
+    return divide_up(rows, scale->block_mn > 1 ? scale->block_mn : 1);
+}
+
 struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
                                         int64_t rows, int64_t columns)
 {
@@ -145,9 +150,9 @@ static double error_of(const struct comparison *work, float ref)
                : 0;
 }
 
-/* Some columns of a row: a block. */
+/* Some columns of some rows: a block. */
 struct span {
-    int64_t batch, row, begin, end;
+    int64_t batch, row, row_end, begin, end;
     bool has_fitting_scale;
 };
 
@@ -156,17 +161,38 @@ struct amax_range {
     float low, high;
 };
 
+/* The row whose scales lie where those of this row of D do. */
+static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t row)
+{
+    const int64_t mapped =
+        all->scale_rows != NULL ? all->scale_rows[batch * all->view->rows + row] : row;
+    return mapped < 0 || all->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ? mapped : row;
+}
+
+/* Adds a row's part of a block. */
+static void widen_amax(const struct comparison *work, const struct span *span, int64_t row,
+                       struct amax_range *range)
+{
+    for (int64_t column = span->begin; column < span->end; column++) {
+        const float ref = ref_at(work->all, span->batch, row, column);
+        const double error = error_of(work, ref);
+        if (isnan(ref) || isnan(range->high)) {
+            *range = (struct amax_range){NAN, NAN};
+            return;
+        }
+        range->low = fmaxf(range->low, (float)(fabs((double)ref) - error));
+        range->high = fmaxf(range->high, (float)(fabs((double)ref) + error));
+    }
+}
+
+/* Of the rows that a launch writes. */
 static struct amax_range find_amax(const struct comparison *work, const struct span *span)
 {
     struct amax_range range = {0, 0};
-    for (int64_t column = span->begin; column < span->end; column++) {
-        const float ref = ref_at(work->all, span->batch, span->row, column);
-        const double error = error_of(work, ref);
-        if (isnan(ref)) {
-            return (struct amax_range){NAN, NAN};
+    for (int64_t row = span->row; row < span->row_end; row++) {
+        if (scale_row_of(work->all, span->batch, row) >= 0) {
+            widen_amax(work, span, row, &range);
         }
-        range.low = fmaxf(range.low, (float)(fabs((double)ref) - error));
-        range.high = fmaxf(range.high, (float)(fabs((double)ref) + error));
     }
     return range;
 }
@@ -217,14 +243,13 @@ static void compare_scale(struct comparison *work, const struct span *span,
     }
 }
 
-static void compare_element(struct comparison *work, const struct span *span,
+static void compare_element(struct comparison *work, const struct span *span, int64_t row,
                             int64_t column, float scale)
 {
     const struct element_view *view = work->all->view;
-    const float ref = ref_at(work->all, span->batch, span->row, column);
+    const float ref = ref_at(work->all, span->batch, row, column);
     const double error = error_of(work, ref);
-    const size_t at =
-        (size_t)(span->batch * view->batch_stride + span->row * view->ld + column);
+    const size_t at = (size_t)(span->batch * view->batch_stride + row * view->ld + column);
     const double got = element_load(view->dtype, work->all->data, at);
     const double low = quantise_element(view->dtype, scale, (float)((double)ref - error));
     const double high = quantise_element(view->dtype, scale, (float)((double)ref + error));
@@ -242,35 +267,39 @@ static void compare_element(struct comparison *work, const struct span *span,
         return;
     }
     if (isnan(low) != isnan(got) || !isnan(got)) {
-        note(&work->elements, span->batch, span->row, column, got, low);
+        note(&work->elements, span->batch, row, column, got, low);
     }
 }
 
-/* The row whose scales lie where those of this row of D do. */
-static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t row)
+/* Element of the scales' memory that has a block of the rows from `row` on. */
+static int64_t scale_index_of(const struct quantised *all, int64_t batch, int64_t row,
+                              int64_t block)
 {
-    const int64_t mapped =
-        all->scale_rows != NULL ? all->scale_rows[batch * all->view->rows + row] : row;
-    return mapped < 0 || all->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ? mapped : row;
+    const int64_t row_of_scales = scale_row_of(all, batch, row) /
+                                  (all->scale->block_mn > 1 ? all->scale->block_mn : 1);
+    return batch * all->scale_view->batch_stride +
+           quantise_scale_index(all->scale,
+                                quantise_scale_rows(all->scale, all->view->rows),
+                                all->view->columns, row_of_scales, block);
 }
 
 static void compare_block(struct comparison *work, struct span *span)
 {
     const struct quantised *all = work->all;
-    const struct element_view *view = all->scale_view;
     const int64_t index =
-        span->batch * view->batch_stride +
-        quantise_scale_index(all->scale, all->view->rows, all->view->columns,
-                             scale_row_of(all, span->batch, span->row),
-                             span->begin / all->scale->block_k);
-    const float scale = (float)element_load(view->dtype, all->scales, (size_t)index);
+        scale_index_of(all, span->batch, span->row, span->begin / all->scale->block_k);
+    const float scale =
+        (float)element_load(all->scale_view->dtype, all->scales, (size_t)index);
     const struct amax_range amax = find_amax(work, span);
     work->is_known[index] = 1;
     span->has_fitting_scale = has_fitting_scale(work, amax);
     work->elements.unfit_blocks += !span->has_fitting_scale;
     compare_scale(work, span, amax, scale);
-    for (int64_t column = span->begin; column < span->end; column++) {
-        compare_element(work, span, column, scale);
+    for (int64_t row = span->row; row < span->row_end; row++) {
+        for (int64_t column = span->begin;
+             column < span->end && scale_row_of(all, span->batch, row) >= 0; column++) {
+            compare_element(work, span, row, column, scale);
+        }
     }
 }
 
@@ -290,10 +319,7 @@ static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
         return;
     }
     for (int64_t pad = blocks; pad % 4 != 0; pad++) {
-        const int64_t index =
-            batch * all->scale_view->batch_stride +
-            quantise_scale_index(all->scale, all->view->rows, all->view->columns,
-                                 scale_row_of(all, batch, row), pad);
+        const int64_t index = scale_index_of(all, batch, row, pad);
         const unsigned char got = ((const unsigned char *)all->scales)[index];
         work->is_known[index] = 1;
         if (got != 0) {
@@ -303,16 +329,35 @@ static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
     }
 }
 
-static void compare_row(struct comparison *work, int64_t batch, int64_t row)
+/* The blocks of the rows from `row` on, the first of theirs that a launch writes. */
+static void compare_row(struct comparison *work, int64_t batch, int64_t row,
+                        int64_t row_end)
 {
     const int64_t columns = work->all->view->columns;
     const int64_t block = work->all->scale->block_k;
     for (int64_t begin = 0; begin < columns; begin += block) {
         const int64_t end = begin + block < columns ? begin + block : columns;
-        struct span span = {batch, row, begin, end, true};
+        struct span span = {batch, row, row_end, begin, end, true};
         compare_block(work, &span);
     }
     compare_pads(work, batch, row);
+}
+
+/* All rows of a batch, those of a block at a time. */
+static void compare_batch(struct comparison *work, int64_t batch)
+{
+    const int64_t rows = work->all->view->rows;
+    const int64_t step = work->all->scale->block_mn > 1 ? work->all->scale->block_mn : 1;
+    for (int64_t row = 0; row < rows; row += step) {
+        const int64_t end = row + step < rows ? row + step : rows;
+        int64_t first = row;
+        while (first < end && scale_row_of(work->all, batch, first) < 0) {
+            first++;
+        }
+        if (first < end) {
+            compare_row(work, batch, first, end);
+        }
+    }
 }
 
 static void count_stray_scales(struct comparison *work)
@@ -344,11 +389,7 @@ void quantise_compare(const struct quantised *all, const struct compare_bounds *
                               .scales = none,
                               .is_known = calloc(scales, 1)};
     for (int64_t batch = 0; batch < all->view->batch; batch++) {
-        for (int64_t row = 0; row < all->view->rows; row++) {
-            if (scale_row_of(all, batch, row) >= 0) {
-                compare_row(&work, batch, row);
-            }
-        }
+        compare_batch(&work, batch);
     }
     work.elements.stray_writes = compare_count_strays(all->view, all->data);
     count_stray_scales(&work);

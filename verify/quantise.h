@@ -9,11 +9,13 @@
 
 #include "verify/compare.h"
 
-/* The memory of the scales of `rows` rows, of a D or an A with so many columns: a row per
+/* Rows of scales that a D or an A of so many rows has. */
+int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows);
+/* The memory of `rows` rows of scales, of a D or an A with so many columns: a row per
  * batch. */
 struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
                                         int64_t rows, int64_t columns);
-/* Element of a batch of it that has the scale of block `block` of row `row`. */
+/* Element of a batch of it that has the scale of block `block` of row `row` of them. */
 int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t columns,
                              int64_t row, int64_t block);
 

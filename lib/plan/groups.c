@@ -125,19 +125,27 @@ static jit_gemm_status check_layouts(const jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_scales(const jit_gemm_problem *problem)
+/* Of A or D, whose rows groups divide. */
+static jit_gemm_status check_square_scale(const char *field, const jit_gemm_matrix *matrix,
+                                          char letter)
 {
-    const jit_gemm_scale *a = &problem->a.scale;
-    if (problem->group_by != JIT_GEMM_GROUP_BY_OFFSETS || a->kind != JIT_GEMM_SCALE_BLOCK ||
-        a->block_mn == 1) {
+    if (!jg_scale_is_square(&matrix->scale)) {
         return JIT_GEMM_OK;
     }
     return jg_fail(
-        JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.kind",
-        "give scale 1x128, or group_by=counts or rows",
-        "there is no kernel for scale %s of A with stacked groups: its blocks or "
+        JIT_GEMM_ERR_UNSUPPORTED, field, "give scale 1x128, or group_by=counts or rows",
+        "there is no kernel for scale %s of %c with stacked groups: its blocks or "
         "pieces would have rows of several",
-        jg_scale_name(a));
+        jg_scale_name(&matrix->scale), letter);
+}
+
+static jit_gemm_status check_scales(const jit_gemm_problem *problem)
+{
+    if (problem->group_by != JIT_GEMM_GROUP_BY_OFFSETS) {
+        return JIT_GEMM_OK;
+    }
+    JG_TRY(check_square_scale("problem.a.scale.kind", &problem->a, 'A'));
+    return check_square_scale("problem.d.scale.kind", &problem->d, 'D');
 }
 
 /* Of A or B, where groups lie along K. */

@@ -2,6 +2,7 @@
 #include "plan/invariance.h"
 
 #include "base/error.h"
+#include "plan/scale.h"
 #include "plan/text.h"
 
 static const char *const names[] = {
@@ -59,7 +60,17 @@ static jit_gemm_status check_reductions(const struct jg_epilogue *epilogue)
 jit_gemm_status jg_invariance_check_kernel(const jit_gemm_problem *problem,
                                            const struct jg_epilogue *epilogue)
 {
-    if (problem->invariant == JIT_GEMM_INVARIANT_NONE || epilogue == NULL) {
+    if (problem->invariant == JIT_GEMM_INVARIANT_NONE) {
+        return JIT_GEMM_OK;
+    }
+    if (jg_scale_is_square(&problem->d.scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.invariant",
+                       "leave invariant=m out, or give a scale of blocks of one row",
+                       "there is no kernel for invariant=m beside scale %s of D, which is "
+                       "one of many rows",
+                       jg_scale_name(&problem->d.scale));
+    }
+    if (epilogue == NULL) {
         return JIT_GEMM_OK;
     }
     if (jg_epilogue_is_compiled(epilogue)) {

@@ -111,6 +111,12 @@ bool jg_is_stored_once(const struct jg_problem *problem,
     return columns->stored_once && takes_fragments(problem);
 }
 
+/* Have all warps of a tile a part of each block? */
+static bool has_squares(const struct jg_problem *problem)
+{
+    return jg_scale_is_square(&problem->d.scale);
+}
+
 /* Do several warps, whose lanes are columns of D, have a block? */
 static bool shares_blocks(const struct jg_problem *problem,
                           const struct jg_team_columns *columns)
@@ -119,10 +125,26 @@ static bool shares_blocks(const struct jg_problem *problem,
            (int)problem->d.scale.block_k > columns->warp_lanes;
 }
 
+/* The rows of a block that a tile has wait in f32, where lanes are columns of D, and beyond
+ * them the same as elsewhere: a stage has 32 rows of a warp. */
+static int count_square_stages(const struct jg_problem *problem,
+                               const struct jg_team_columns *columns)
+{
+    const int64_t rows = jg_min(columns->count, problem->d.scale.block_mn);
+    const int gate_rows =
+        problem->is_gated ? jg_transposed_step_rows(problem, columns->count) : 0;
+    const int scratch_rows = jg_epilogue_reduces(problem->epilogue) ? PANEL_COLUMNS : 0;
+    const int64_t all_rows = rows + jg_max(gate_rows, scratch_rows);
+    return (int)jg_max(jg_ceil_div(all_rows, PANEL_COLUMNS), JG_VECTOR_OUT_STAGES);
+}
+
 int jg_out_stages_choose(const struct jg_problem *problem,
                          const struct jg_team_columns *columns)
 {
     const int block = (int)problem->d.scale.block_k;
+    if (has_squares(problem) && columns->warp_lanes > 0) {
+        return count_square_stages(problem, columns);
+    }
     if (shares_blocks(problem, columns)) {
         return JG_SHARED_OUT_STAGES;
     }
@@ -133,6 +155,25 @@ int jg_out_stages_choose(const struct jg_problem *problem,
     const bool has_more =
         problem->is_gated || is_half || jg_epilogue_reduces(problem->epilogue);
     return (is_half ? columns->count : block) / PANEL_COLUMNS + (has_more ? 1 : 0);
+}
+
+/* Where lanes are columns of D, their accumulators have its rows: those of whole blocks, or
+ * all that there are. */
+static bool check_transposed_squares(struct jg_trial *trial,
+                                     const struct jg_team_columns *columns)
+{
+    const jit_gemm_dim *m = &trial->problem->m;
+    const int block = (int)trial->problem->d.scale.block_mn;
+    const bool has_all_rows = columns->count < block && m->mode == JIT_GEMM_DIM_EXACT &&
+                              m->size <= columns->count;
+    if (!has_squares(trial->problem) || columns->count % block == 0 || has_all_rows) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "the %d rows of D that a tile of a transposed product has are no multiple of %d, and "
+        "are not all of them, as scale %s of D needs",
+        columns->count, block, jg_scale_name(&trial->problem->d.scale));
 }
 
 /* The same where lanes are columns of D: whole blocks in a warp, or in all warps of a tile,
@@ -160,7 +201,7 @@ static bool check_transposed_blocks(struct jg_trial *trial,
             "no multiple of %d, as scale %s of D needs",
             columns->count, rows, name);
     }
-    return true;
+    return check_transposed_squares(trial, columns);
 }
 
 /* Whole blocks, each in a team or halved between two. */
@@ -181,6 +222,13 @@ static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *c
                                "there is no kernel for scale %s of D with pairs of "
                                "neighbours in %s; pair=halves has one",
                                name, jg_problem_neighbours_name(problem));
+    }
+    if (has_squares(problem) && columns->step_rows != (int)problem->d.scale.block_mn) {
+        return jg_trial_reject(
+            trial,
+            "scale %s of D needs a tile whose warps have %u rows of D at a time, and have no "
+            "more: they have %d",
+            name, problem->d.scale.block_mn, columns->step_rows);
     }
     const bool may_share = columns->shared && spreads_blocks(problem);
     if (columns->count % whole != 0 && !(may_share && 2 * columns->count == whole)) {

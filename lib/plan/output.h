@@ -82,6 +82,9 @@ struct jg_team_columns {
     /* Where D lies transposed in the accumulator, 0 elsewhere: columns of D that a warp
      * has, and all warps of a tile. `count` are rows of D then. */
     int warp_lanes, tile_lanes;
+    /* Where it does not: rows of D that the warps of a tile have below each other in one
+     * step of the epilogue. */
+    int step_rows;
 };
 
 /* Is all that a team has stored at once, with nothing staged? */

@@ -256,6 +256,11 @@ void jg_scale_complete(jit_gemm_scale *scale)
     }
 }
 
+bool jg_scale_is_square(const jit_gemm_scale *scale)
+{
+    return scale->kind == JIT_GEMM_SCALE_BLOCK && scale->block_mn > 1;
+}
+
 bool jg_scale_is_multiplied(const jit_gemm_scale *scale)
 {
     return scale->kind == JIT_GEMM_SCALE_BLOCK && jg_dtype_bits(scale->dtype) == 8;
@@ -295,11 +300,11 @@ jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale)
     if (scale->kind == JIT_GEMM_SCALE_NONE || (is_input && !is_block)) {
         return JIT_GEMM_OK;
     }
-    if (is_input || (letter == 'd' && is_block && scale->block_mn == 1)) {
+    if (is_input || (letter == 'd' && is_block)) {
         return check_layout_of_type(letter, scale);
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(letter, "kind").text,
-                   letter == 'd' ? "give 1x128, 1x128ue8m0, mx or nv, or multiply in an "
+                   letter == 'd' ? "give one of blocks, such as 1x128, or multiply in an "
                                    "epilogue"
                                  : "leave it zero, and multiply in an epilogue",
                    "there is no kernel for scale %s of %c yet", jg_scale_name(scale),

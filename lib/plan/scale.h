@@ -38,6 +38,8 @@ void jg_scale_complete(jit_gemm_scale *scale);
 /* Is there a kernel for such scales of the matrix? UNSUPPORTED. */
 jit_gemm_status jg_scale_check_kernel(char letter, const jit_gemm_scale *scale);
 
+/* Of blocks of as many rows as columns? */
+bool jg_scale_is_square(const jit_gemm_scale *scale);
 /* Of a byte: which the tensor core multiplies by, if the chip's does. */
 bool jg_scale_is_multiplied(const jit_gemm_scale *scale);
 /* Such scales as it takes them: one for each row, in pieces of 128x4. */

@@ -299,13 +299,15 @@ static void print_d_scale(const jit_gemm_scale *scale, struct jg_str *out)
 {
     if (scale->kind == JIT_GEMM_SCALE_NONE) {
         jg_str_puts(out, "    using DScale = jg::NoOutputScale;\n");
-    } else {
-        jg_str_printf(out,
-                      "    using DScale = jg::OutputScale<jg::%s, %u, "
-                      "jg::ScaleLayout::%s>;\n",
-                      jg_dtype_name(scale->dtype), scale->block_k,
-                      jg_source_scale_layout(scale->layout));
+        return;
     }
+    jg_str_printf(out, "    using DScale = jg::OutputScale<jg::%s, %u, jg::ScaleLayout::%s",
+                  jg_dtype_name(scale->dtype), scale->block_k,
+                  jg_source_scale_layout(scale->layout));
+    if (jg_scale_is_square(scale)) {
+        jg_str_printf(out, ", %u", scale->block_mn);
+    }
+    jg_str_puts(out, ">;\n");
 }
 
 /* Nothing is computed but the sum, and alpha times it. */

@@ -3,6 +3,7 @@
 
 #include "plan/group_maps.h"
 #include "plan/repack.h"
+#include "plan/scale.h"
 #include "plan/scale_pack.h"
 #include "plan/split.h"
 
@@ -84,7 +85,9 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     const bool has_vectors = choice->derived.output.epilogue == JG_EPILOGUE_VECTORS;
     print_header(!has_vectors, "jg/epilogue/fragment_epilogue.cuh", out);
     print_header(has_vectors, "jg/epilogue/vector_epilogue.cuh", out);
-    print_header(problem->d.scale.kind != JIT_GEMM_SCALE_NONE, "jg/epilogue/quantise.cuh",
+    print_header(problem->d.scale.kind != JIT_GEMM_SCALE_NONE,
+                 jg_scale_is_square(&problem->d.scale) ? "jg/epilogue/square_blocks.cuh"
+                                                       : "jg/epilogue/quantise.cuh",
                  out);
     print_header(jg_workspace_parts(&choice->config) > 1, "jg/epilogue/partial_sums.cuh",
                  out);

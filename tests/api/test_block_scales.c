@@ -357,8 +357,8 @@ static void expect_quantised(const struct data *data, const jit_gemm_problem *pr
                                       COLUMNS,          COLUMNS, ROWS * COLUMNS};
     const struct element_view ref_view = {JIT_GEMM_DTYPE_F32, BATCH, ROWS, COLUMNS, COLUMNS,
                                           ROWS * COLUMNS};
-    struct element_view scale_view =
-        quantise_scale_view(&problem->d.scale, 1, ROWS, COLUMNS);
+    struct element_view scale_view = quantise_scale_view(
+        &problem->d.scale, 1, quantise_scale_rows(&problem->d.scale, ROWS), COLUMNS);
     scale_view.batch = BATCH; /* packed */
     const struct quantised all = {.scale = &problem->d.scale,
                                   .view = &view,
@@ -387,10 +387,15 @@ static void expect_quantised(const struct data *data, const jit_gemm_problem *pr
 
 Test(block_scales, layouts_and_types_are_exact)
 {
-    static const char *const texts[] = {
-        "d=e5m2 d_scale=1x128",       "d=e4m3 d_scale=1x128 d_scale_layout=column",
-        "d=e5m2 d_scale=mx",          "d=e4m3 d_scale=mx d_scale_layout=128x4",
-        "d=nvfp4 d_scale_layout=row", "d=nvfp4 d_scale_layout=128x4"};
+    static const char *const texts[] = {"d=e5m2 d_scale=1x128",
+                                        "d=e4m3 d_scale=1x128 d_scale_layout=column",
+                                        "d=e5m2 d_scale=mx",
+                                        "d=e4m3 d_scale=mx d_scale_layout=128x4",
+                                        "d=nvfp4 d_scale_layout=row",
+                                        "d=nvfp4 d_scale_layout=128x4",
+                                        "d=e4m3 d_scale=128x128",
+                                        "d=e5m2 d_scale=128x128 d_scale_layout=column",
+                                        "d=e4m3 d_scale=128x128ue8m0 d_scale_layout=mn_k4"};
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
     fill_random(data);
@@ -449,6 +454,9 @@ Test(block_scales, scales_of_a_transposed_product_are_exact)
         {"sm_100a", "mma=64x32", {"d=mxfp8e5m2 d_scale_layout=mn_k4", "d=nvfp4"}},
         {"sm_100a", "mma=128x32 cta_group=2", {"d=mxfp8", "d=nvfp4"}},
         {"sm_100a", "mma=256x64 cta_group=2", {"d=e4m3 d_scale=1x128ue8m0", "d=mxfp4"}},
+        {"sm_90a", "tile=128x64", {"d=e4m3 d_scale=128x128"}},
+        {"sm_100a", "mma=128x64", {"d=e5m2 d_scale=128x128ue8m0 d_scale_layout=8x4"}},
+        {"sm_100a", "mma=256x128 cta_group=2", {"d=e4m3 d_scale=128x128"}},
     };
     struct data *data = malloc(sizeof(*data));
     cr_assert_not_null(data);
@@ -462,6 +470,42 @@ Test(block_scales, scales_of_a_transposed_product_are_exact)
             const jit_gemm_problem problem = make_problem(text);
             run(context, &problem, data);
             expect_quantised(data, &problem, text);
+        }
+        jit_gemm_context_destroy(&context);
+    }
+    free(data);
+}
+
+/* A value of one element, anywhere in a block, decides the scale of all of its elements;
+ * the blocks beside it keep theirs. */
+Test(block_scales, one_element_decides_a_square_of_d)
+{
+    static const struct {
+        int row, column;
+        float value;
+    } places[] = {{0, 0, 448},         {ROWS - 1, 127, 896}, {17, 64, -1792},
+                  {ROWS - 1, 31, NAN}, {31, 96, -INFINITY},  {8, 1, 0x1p-149F}};
+    struct data *data = malloc(sizeof(*data));
+    cr_assert_not_null(data);
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        jit_gemm_context *context = open_context(emulated_archs[i]);
+        const jit_gemm_problem problem = make_problem("d=e4m3 d_scale=128x128");
+        for (size_t j = 0; j < sizeof(places) / sizeof(places[0]); j++) {
+            const float value = places[j].value;
+            memset(data->values, 0, sizeof(data->values));
+            data->values[1][places[j].row][128 + places[j].column] = value;
+            run(context, &problem, data);
+            const float got = f32_at(data, 3 + 1);
+            const float want = quantise_scale(&problem.d.scale, problem.d.dtype,
+                                              isnan(value) ? value : fabsf(value));
+            cr_expect(isnan(want) ? isnan(got) : got >= want && got <= want, "%a: %a",
+                      (double)value, (double)got);
+            for (size_t block = 0; block < 6; block++) {
+                cr_expect(block == 4 ||
+                              (f32_at(data, block) >= 1 && f32_at(data, block) <= 1),
+                          "%a: block %zu", (double)value, block);
+            }
+            expect_quantised(data, &problem, "one element");
         }
         jit_gemm_context_destroy(&context);
     }

@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: MIT
 """Faults in how a kernel scales blocks of D (jg/epilogue/quantise.cuh, output_scale.cuh), each planted
 in the device code before NVRTC compiles it: a few random units have to see them, by their numbers or a finding of the emulator.
+Those in how it scales blocks of many rows (square_blocks.cuh) `run --verify` of a few problems has to see.
 
-Usage: test_quantise_faults.py RANDOM_SNIPPETS EMULATOR NVRTC
+Usage: test_quantise_faults.py RANDOM_SNIPPETS EMULATOR NVRTC JIT_GEMM
 
 Every fourth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import clean_environment, pool  # noqa: E402
-from planted_faults import report  # noqa: E402
+from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(4)
@@ -56,6 +58,43 @@ FAULTS = [
     ("no zeros behind a row's last block", "pad % 4 != 0; ++pad", "pad % 4 != 0 && pad > blocks; ++pad"),
     ("elements are not scaled", "values[i + 1]}, {factor, factor});", "values[i + 1]}, {1.0f, 1.0f});"),
 ]
+# Tiles of several blocks, blocks that M and N cut, and such as D has few rows of.
+SQUARE_KERNELS = {
+    "two warpgroups": ["300x300x64", "bf16", "d=e4m3", "d_scale=128x128", "batch=2", "--arch", "sm_90a",
+                       "--config", "tile=128x256 cluster=1x1"],
+    "a transposed product": ["300x200x64", "bf16", "d=e5m2", "d_scale=128x128ue8m0", "d_scale_layout=mn_k4",
+                             "--arch", "sm_100a", "--config", "mma=128x256 swap_ab=1 scheduler=static"],
+    "pairs": ["300x600x64", "bf16", "d=e4m3", "d_scale=128x128", "--epilogue", "d = silu(acc0) * acc1;",
+              "--arch", "sm_100a", "--config", "mma=128x256 scheduler=static"],
+    "few rows": ["40x200x64", "bf16", "d=e4m3", "d_scale=128x128", "--arch", "sm_90a",
+                 "--config", "tile=128x64 swap_ab=1"],
+}
+SQUARE_FAULTS = [
+    ("vectors forget the one before", "amax_ = ptx::max_nan(amax_, find_amax(coord, values));",
+     "amax_ = find_amax(coord, values);"),
+    ("squares keep the greatest of those before", "amax_ = 0.0f;\n        if (warp_of_tile()", "if (warp_of_tile()"),
+    ("a quarter of a warp's lanes share", "share_amax<32>(amax_)", "share_amax<8>(amax_)"),
+    ("the last warp's greatest is left out", "i < kWarps; ++i", "i + 1 < kWarps; ++i"),
+    ("each warp reads its own four times", "load_shared(first + i * Staging::kBytes)", "load_shared(own)"),
+    ("warps read before others have written",
+     "            ptx::store_shared(own, amax);\n        }\n        ptx::named_barrier_sync(kBarrier, 32 * kWarps);",
+     "            ptx::store_shared(own, amax);\n        }"),
+    ("warps put elements back while others read",
+     "        }\n        ptx::named_barrier_sync(kBarrier, 32 * kWarps);\n        if (lane() == 0)",
+     "        }\n        if (lane() == 0)"),
+    ("the element is not put back", "            ptx::store_shared(own, element);", ""),
+    ("each warp writes a scale", "if (warp_of_tile() == 0 && lane() == 0 &&", "if (lane() == 0 &&"),
+    ("scales of squares beyond M", "first.row < shape.m &&\n            first.col < shape.n", "first.col < shape.n"),
+    ("scales of squares beyond N", "first.row < shape.m &&\n            first.col < shape.n", "first.row < shape.m"),
+    ("a scale for each row", "            kBlockRows;", "            1;"),
+    ("rows beyond M", "coord.row < shape.m ? count_columns(shape, coord.col) : 0);\n            }",
+     "count_columns(shape, coord.col));\n            }"),
+    ("each step is the first", "staging_.step(step).load(", "staging_.step(0).load("),
+    ("all steps in the same rows", "kTransposed ? Partition::kStepRows * step : 0", "0"),
+    ("all steps in the same columns", "kTransposed ? 0 : Partition::kStepCols * step", "0"),
+    ("a square ends a step early", "return step % kSteps + 1 == kSteps;", "return step % kSteps + 1 >= kSteps - 1;"),
+    ("steps of a transposed tile over each other", "memory_ + index * kStepBytes", "memory_ + index * kStepBytes / 2"),
+]
 
 
 def draw(paths, before, after):
@@ -79,10 +118,16 @@ def seen_in(paths, before, after):
 
 
 def main():
-    paths = [pathlib.Path(word).resolve() for word in sys.argv[1:4]]
-    with pool() as workers:
-        jobs = [(name, workers.submit(seen_in, paths, before, after)) for name, before, after in FAULTS[::EVERY]]
-        sys.exit(report(jobs, FAULTS, ("jg/epilogue/quantise.cuh", "jg/epilogue/output_scale.cuh")))
+    paths = [pathlib.Path(word).resolve() for word in sys.argv[1:5]]
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_squares_") as folder, pool() as workers:
+        squares = Kernels(paths[3], paths[1], paths[2], pathlib.Path(folder))
+        jobs = [(name, workers.submit(squares.unchanged, words, "share_amax<32>(amax_)"))
+                for name, words in SQUARE_KERNELS.items()]
+        jobs += [(name, workers.submit(seen_in, paths[:3], before, after)) for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(squares.seen_in, SQUARE_KERNELS, before, after))
+                 for name, before, after in SQUARE_FAULTS[::EVERY]]
+        sys.exit(report(jobs, FAULTS + SQUARE_FAULTS, ("jg/epilogue/quantise.cuh", "jg/epilogue/output_scale.cuh",
+                                                       "jg/epilogue/square_blocks.cuh")))
 
 
 main()

@@ -215,7 +215,7 @@ Test(problem, scales_of_c_and_d_are_refused)
     problem.d.scale.kind = JIT_GEMM_SCALE_TENSOR;
     expect_refused(&problem, JIT_GEMM_ERR_UNSUPPORTED,
                    "problem.d.scale.kind: there is no kernel for scale tensor of D yet; "
-                   "give 1x128, 1x128ue8m0, mx or nv, or multiply in an epilogue");
+                   "give one of blocks, such as 1x128, or multiply in an epilogue");
 
     problem = make_problem();
     problem.c.scale.kind = JIT_GEMM_SCALE_VECTOR;

@@ -40,6 +40,12 @@ Test(scale, computed_scales_that_there_is_a_kernel_for)
         "8x8x8 e4m3 d_scale=1x128ue8m0 d_scale_layout=mn_k4",
         "8x8x8 f16 d=e5m2 d_scale=1x128ue8m0 d_scale_layout=8x4",
         "8x8x8 e4m3 c=bf16 d_scale=mx d_scale_layout=128x4 output_align=1",
+        "8x8x8 e4m3 d_scale=128x128",
+        "8x8x8 bf16 d=e5m2 d_scale=128x128 d_scale_layout=column output_align=1",
+        "8x8x8 e4m3 d_scale=128x128ue8m0 d_scale_layout=128x4",
+        "m=8 n=8 k=8 a=e4m3 d_scale=128x128 groups=3 group_by=counts",
+        "m=8 n=8 k=8 a=e4m3 d_scale=128x128 groups=3 group_by=rows",
+        "m=8 n=8 k=8 a=bf16 d=e4m3 d_scale=128x128 groups=3 group_by=k_offsets layout=tn",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -118,9 +124,6 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
         {"8x8x8 e4m3 a_scale=128x128ue8m0 b_scale=128x128",
          "problem.b.scale.kind: there is no kernel for scale 128x128ue8m0 of A beside 128x128 "
          "of B"},
-        {"8x8x8 e4m3 d_scale=128x128ue8m0",
-         "problem.d.scale.kind: there is no kernel for scale 128x128ue8m0 of D yet; give "
-         "1x128, 1x128ue8m0, mx or nv"},
         {"8x8x64 a=e2m1 " POWERS,
          "problem.a.scale.kind: there is no kernel for scale 1x128ue8m0 of A of type e2m1; "
          "give the scale mx or nv"},
@@ -268,10 +271,23 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
     static const struct {
         const char *text, *message;
     } rows[] = {
-        {"8x8x8 e4m3 d_scale=128x128",
-         "problem.d.scale.kind: there is no kernel for scale 128x128 of D yet; give 1x128"},
         {"8x8x8 e4m3 d_scale=vector",
-         "problem.d.scale.kind: there is no kernel for scale vector of D yet"},
+         "problem.d.scale.kind: there is no kernel for scale vector of D yet; give one of "
+         "blocks, such as 1x128, or multiply in an epilogue"},
+        {"8x8x8 e4m3 d_scale=128x128 d_scale_layout=128x4",
+         "problem.d.scale.layout: there is no kernel for scale 128x128 of D in layout 128x4"},
+        {"8x8x8 bf16 d=e2m1 d_scale=128x128ue8m0",
+         "problem.d.dtype: there is no kernel for scale 128x128ue8m0 of a D of type e2m1"},
+        {"8x8x8 bf16 d_scale=128x128",
+         "problem.d.dtype: there is no kernel for scale 128x128 of a D of type bf16"},
+        {"m=8 n=8 k=8 a=e4m3 d_scale=128x128 groups=3",
+         "problem.d.scale.kind: there is no kernel for scale 128x128 of D with stacked "
+         "groups: its blocks or pieces would have rows of several; give scale 1x128, or "
+         "group_by=counts or rows"},
+        {"8x8x8 e4m3 d_scale=128x128 invariant=m",
+         "problem.invariant: there is no kernel for invariant=m beside scale 128x128 of D, "
+         "which is one of many rows; leave invariant=m out, or give a scale of blocks of one "
+         "row"},
         {"8x8x8 e4m3 d_scale=1x128 d_scale_layout=128x4",
          "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout 128x4, "
          "which is one of scales of one byte; give the layout row or column"},
@@ -480,6 +496,17 @@ Test(scale, output_stages_hold_a_block)
          3},
         {"sm_100a", "512x512x512 e4m3 d_scale=1x128 config=mma=128x256 cta_group=2", true,
          3},
+        {"sm_90a", "512x512x512 e4m3 d_scale=128x128 config=tile=128x128", false, 4},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=128x128 config=tile=128x256", true, 5},
+        {"sm_90a", "16x512x512 e4m3 d_scale=128x128 config=tile=128x16 swap_ab=1", false,
+         2},
+        {"sm_90a", "60x512x512 e4m3 d_scale=128x128 config=tile=256x64 swap_ab=1", true, 3},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=256x256", false, 4},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=256x256", true, 5},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x256 swap_ab=1", false,
+         4},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x128 swap_ab=1", true,
+         5},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
@@ -526,6 +553,32 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "the 64 columns of D that a tile of a transposed product has are no multiple of 128"},
         {"sm_90a", "512x512x512 e4m3 d_scale=mx config=tile=128x32 swap_ab=1 out_stages=2",
          false, "out_stages=2: scale mx of D takes out_stages=3 with this tile"},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=128x128 config=tile=256x128", false,
+         "scale 128x128 of D needs a tile whose warps have 128 rows of D at a time, and have "
+         "no more: they have 64"},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=128x128 config=tile=64x256", false,
+         "and have no more: they have 64"},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=128x128 config=tile=128x128 pingpong=1",
+         false, "and have no more: they have 64"},
+        {"sm_90a", "512x512x512 bf16 d=e4m3 d_scale=128x128 config=tile=128x192", false,
+         "the 192 columns of D that a team of warps has of a tile are no multiple of 128, as"},
+        {"sm_90a", "512x512x512 e4m3 d_scale=128x128", true,
+         "scale 128x128 of a gated D needs 256 columns of a warpgroup, and sums of e4m3, "
+         "which are added up in a second set of registers, have room for 192 on sm_90a: give "
+         "d_scale=1x128, or accumulate=fast"},
+        {"sm_90a", "65x512x512 e4m3 d_scale=128x128 config=tile=128x64 swap_ab=1", false,
+         "the 64 rows of D that a tile of a transposed product has are no multiple of 128, "
+         "and are not all of them, as scale 128x128 of D needs"},
+        {"sm_90a", "16x512x512 e4m3 d_scale=128x128 dynamic=m config=tile=128x64 swap_ab=1",
+         false, "and are not all of them, as"},
+        {"sm_90a", "16x512x512 e4m3 d_scale=128x128 config=tile=64x32 swap_ab=1", false,
+         "the 64 columns of D that a tile of a transposed product has are no multiple of 128"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x256 cta_group=2",
+         false, "and have no more: they have 64"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=64x128", false,
+         "and have no more: they have 64"},
+        {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x160 swap_ab=1", false,
+         "no multiple of 64, as scale 128x128 of D needs"},
         {"sm_90a", ("512x512x512 e4m3 " MX), false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
@@ -566,6 +619,30 @@ Test(scale, configs_without_whole_blocks_are_refused)
                       JIT_GEMM_OK, "%s", rows[i].text);
         cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s: %s", rows[i].text,
                            jg_error_text());
+    }
+}
+
+/* Few rows are columns of the multiplication where a tile has all of them; nobody names a
+ * config. */
+Test(scale, squares_of_d_have_a_tile_of_their_own_for_few_rows)
+{
+    static const struct {
+        const char *arch, *text;
+        bool is_gated, swaps;
+    } rows[] = {
+        {"sm_90a", "16x4096x4096 e4m3 d_scale=128x128", false, true},
+        {"sm_90a", "60x4096x4096 e4m3 d_scale=128x128", true, true},
+        {"sm_90a", "4096x4096x4096 e4m3 d_scale=128x128", false, false},
+        {"sm_90a", "16x4096x4096 e4m3 d_scale=128x128 dynamic=m", false, false},
+        {"sm_100a", "16x4096x4096 e4m3 d_scale=128x128", false, true},
+        {"sm_100a", "16x4096x4096 e4m3 d_scale=128x128 dynamic=m", false, false},
+        {"sm_100a", "4096x4096x4096 e4m3 d_scale=128x128", true, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose(rows[i].arch, rows[i].text, rows[i].is_gated, &choice, NULL),
+                     JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.config.layout.swap_ab != 0, rows[i].swaps, "row %zu", i);
     }
 }
 

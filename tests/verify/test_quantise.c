@@ -125,6 +125,63 @@ Test(quantise, right_blocks_pass_in_every_layout)
     cr_expect(passes(&blocks));
 }
 
+/* Squares of two rows: the third row has blocks of its own. */
+static void make_squares(struct blocks *blocks)
+{
+    make_1x128(blocks);
+    blocks->scale.block_mn = 2;
+    cr_assert_eq(quantise_scale_rows(&blocks->scale, ROWS), 2);
+    blocks->scale_view = quantise_scale_view(&blocks->scale, 1, 2, COLUMNS);
+    memset(blocks->scales, 0, sizeof(blocks->scales));
+    for (int i = 0; i < 2 * BLOCKS; i++) {
+        const int first_row = i / BLOCKS * 2, begin = i % BLOCKS * 128;
+        const int end_row = first_row + 2 < ROWS ? first_row + 2 : ROWS;
+        const int end = begin + 128 < COLUMNS ? begin + 128 : COLUMNS;
+        float amax = 0;
+        for (int row = first_row; row < end_row; row++) {
+            for (int column = begin; column < end; column++) {
+                amax = fmaxf(amax, fabsf(blocks->ref[row * COLUMNS + column]));
+            }
+        }
+        const float scale = quantise_scale(&blocks->scale, blocks->view.dtype, amax);
+        element_store(JIT_GEMM_DTYPE_F32, blocks->scales, (size_t)i, (double)scale);
+        for (int row = first_row; row < end_row; row++) {
+            for (int column = begin; column < end; column++) {
+                element_store(blocks->view.dtype, blocks->d, (size_t)(row * LD + column),
+                              quantise_element(blocks->view.dtype, scale,
+                                               blocks->ref[row * COLUMNS + column]));
+            }
+        }
+    }
+}
+
+Test(quantise, a_scale_of_several_rows_is_that_of_all_of_them)
+{
+    static struct blocks blocks;
+    struct compare_report elements, scales;
+    make_squares(&blocks);
+    compare(&blocks, &elements, &scales);
+    cr_expect(elements.pass && scales.pass);
+    cr_expect_eq(scales.elements, 2 * BLOCKS);
+    cr_expect_eq(elements.elements, ROWS * COLUMNS);
+    /* One of another row, one of another block, one that is none. */
+    blocks.ref[COLUMNS + 200] = 100;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+    cr_expect_eq(scales.row, 0);
+    cr_expect_eq(scales.column, 128);
+    make_squares(&blocks);
+    blocks.d[LD + 5] ^= 0x10;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(elements.over_bound, 1);
+    cr_expect_eq(elements.row, 1);
+    make_squares(&blocks);
+    blocks.ref[2 * COLUMNS + 299] = NAN;
+    compare(&blocks, &elements, &scales);
+    cr_expect_eq(scales.over_bound, 1);
+    cr_expect_gt(elements.wrong_nan, 0);
+}
+
 Test(quantise, half_a_byte_that_is_wrong_fails)
 {
     static struct blocks blocks;

@@ -26,6 +26,7 @@ enum class ScaleLayout { kRow, kColumn, k128x4, k8x4, kMnK4 };
 // (epilogue/output_scale.cuh).
 struct NoOutputScale {
     static constexpr u32 kBlock = 0;
+    static constexpr u32 kBlockRows = 1;
 };
 
 } // namespace jg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BlocksFor: what the epilogue by vectors does with scales of D's blocks: nothing, or what
-// the classes of quantise.cuh do. A unit whose D has such scales includes that file.
+// the classes of quantise.cuh and square_blocks.cuh do. A unit whose D has such scales
+// includes one of these files.
 #pragma once
 #include <jg/epilogue/staging.cuh>
 
@@ -12,6 +13,8 @@ template <class Config, class Partition, bool kReduces>
 class SpreadBlocks; // quantise.cuh
 template <class Config, class Partition>
 class SharedBlocks; // quantise.cuh
+template <class Config, class Partition, bool kReduces>
+class SquareBlocks; // square_blocks.cuh
 
 struct NoBlocks {
     static constexpr bool kInStep = false;
@@ -24,23 +27,29 @@ struct NoBlocks {
 };
 
 // What a Config asks for, beside reductions or not, and the staging buffer for that.
-// kShared: where lanes are columns of D, does a block have those of several warps?
+// kSquare: has a block as many rows as columns? kShared: where lanes are columns of D, does
+// a block have those of several warps?
 template <class Config, class Partition, bool kReduces, u32 kBlock = Config::DScale::kBlock,
+          bool kSquare = (Config::DScale::kBlockRows > 1),
           bool kShared = Partition::kTransposed && (kBlock > Partition::kWarpCols)>
 struct BlocksFor {
     using Type = StepBlocks<Config, Partition>;
 };
 template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 0, false> {
+struct BlocksFor<Config, Partition, kReduces, 0, false, false> {
     using Type = NoBlocks;
 };
 template <class Config, class Partition, bool kReduces>
-struct BlocksFor<Config, Partition, kReduces, 128, false> {
+struct BlocksFor<Config, Partition, kReduces, 128, false, false> {
     using Type = SpreadBlocks<Config, Partition, kReduces>;
 };
 template <class Config, class Partition, bool kReduces, u32 kBlock>
-struct BlocksFor<Config, Partition, kReduces, kBlock, true> {
+struct BlocksFor<Config, Partition, kReduces, kBlock, false, true> {
     using Type = SharedBlocks<Config, Partition>;
+};
+template <class Config, class Partition, bool kReduces, u32 kBlock, bool kShared>
+struct BlocksFor<Config, Partition, kReduces, kBlock, true, kShared> {
+    using Type = SquareBlocks<Config, Partition, kReduces>;
 };
 template <class Blocks, class Partition, bool kSpread = Blocks::kSpread>
 struct StagingOf {

@@ -76,14 +76,15 @@ struct ScaleValue<ue4m3> {
     }
 };
 
-// Of blocks of a row and kBlockCols columns.
-template <class T, u32 kBlockCols, ScaleLayout kLayout>
+// Of blocks of some rows, one if none are given, and kBlockCols columns.
+template <class T, u32 kBlockCols, ScaleLayout kLayout, u32 kRowsOfBlock = 1>
 struct OutputScale {
     using Type = T;
     static constexpr u32 kBlock = kBlockCols;
+    static constexpr u32 kBlockRows = kRowsOfBlock;
 
-    // The scale of the block that has column `col` of a row of D. What a row's last block
-    // leaves of a word of four is zero.
+    // The scale of the block that has column `col` of a row of D. What the last block of a
+    // row of them leaves of a word of four is zero.
     template <class ShapeT>
     static JG_DEVICE void store(const MatrixParam &param, const ShapeT &shape, u32 row_of_d,
                                 u32 col, u32 batch, T value)
@@ -91,7 +92,8 @@ struct OutputScale {
         const u32 block = col / kBlock;
         const u32 blocks = (shape.n + kBlock - 1) / kBlock;
         const u32 row =
-            kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d;
+            (kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d) /
+            kBlockRows;
         T *target = param.base<T>(batch);
         target[index(param.ld, row, block)] = value;
         if constexpr (kHasWords) {

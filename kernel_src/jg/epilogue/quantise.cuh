@@ -55,6 +55,13 @@ JG_DEVICE void multiply_all(f32 (&values)[8], f32 factor)
     }
 }
 
+// Of a vector that begins at column `col` of D.
+template <class ShapeT>
+JG_DEVICE u32 count_columns(const ShapeT &shape, u32 col)
+{
+    return col >= shape.n ? 0 : shape.n - col < 8 ? shape.n - col : 8;
+}
+
 template <class Config, class Partition>
 struct StepBlocks {
     static constexpr bool kInStep = true;
@@ -173,12 +180,6 @@ class SpreadBlocks {
     static JG_DEVICE u32 lane()
     {
         return threadIdx.x % 32;
-    }
-
-    template <class ShapeT>
-    static JG_DEVICE u32 count_columns(const ShapeT &shape, u32 col)
-    {
-        return col >= shape.n ? 0 : shape.n - col < 8 ? shape.n - col : 8;
     }
 
     // The row of this lane's amax, in the warp's part of a step; beyond it there is none.

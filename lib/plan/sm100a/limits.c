@@ -253,7 +253,9 @@ struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
         .shared = lanes.split,
         .warp_lanes = is_transpose ? lanes.of_warp : 0,
         .tile_lanes =
-            is_transpose ? EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1) : 0};
+            is_transpose ? EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1) : 0,
+        .step_rows =
+            is_transpose ? 0 : EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1)};
 }
 
 /* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds

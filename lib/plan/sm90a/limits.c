@@ -9,6 +9,7 @@
 #include "plan/group_maps.h"
 #include "plan/groups.h"
 #include "plan/repack.h"
+#include "plan/scale.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
 
@@ -83,16 +84,27 @@ static int columns_of_d(const struct jg_trial *trial)
     return columns_of_warpgroup(trial) / jg_product_gate_columns(&trial->product);
 }
 
+/* Rows of D that the warpgroups have below each other in one step of the epilogue: 64 of
+ * each, which lie apart where each has more of the tile, or all of it. */
+static int count_step_rows(const struct jg_trial *trial)
+{
+    const bool have_halves = trial->config.layout.pingpong == 0 &&
+                             rows_of_d(trial) == JG_SM90A_CONSUMERS * OUTPUT_ROWS;
+    return have_halves ? JG_SM90A_CONSUMERS * OUTPUT_ROWS : OUTPUT_ROWS;
+}
+
 struct jg_team_columns jg_sm90a_team_columns(const struct jg_trial *trial)
 {
     const int count = columns_of_d(trial);
+    const bool is_transpose = trial->product.d_is_transpose;
     return (struct jg_team_columns){
         .count = count,
         .shared = halves_columns(trial),
-        .stored_once = trial->product.d_is_transpose &&
-                       count <= jg_transposed_store_rows(trial->problem, count),
-        .warp_lanes = trial->product.d_is_transpose ? TEAM_LANES / WARPGROUP_WARPS : 0,
-        .tile_lanes = trial->product.d_is_transpose ? rows_of_d(trial) : 0};
+        .stored_once =
+            is_transpose && count <= jg_transposed_store_rows(trial->problem, count),
+        .warp_lanes = is_transpose ? TEAM_LANES / WARPGROUP_WARPS : 0,
+        .tile_lanes = is_transpose ? rows_of_d(trial) : 0,
+        .step_rows = is_transpose ? 0 : count_step_rows(trial)};
 }
 
 /* Of the ring that brings C and matrix operands to warpgroups that take tiles in turn: in
@@ -240,6 +252,24 @@ static bool check_column_scales(struct jg_trial *trial)
         "registers up to tile=%dx%d",
         layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
         MAX_SCALED_TILE);
+}
+
+/* A block of a gated D has as many columns of the product as there are no registers for. */
+static bool check_square_scale(struct jg_trial *trial)
+{
+    const jit_gemm_scale *scale = &trial->problem->d.scale;
+    if (!jg_scale_is_square(scale) || jg_product_gate_columns(&trial->product) == 1 ||
+        trial->product.d_is_transpose || !jg_sm90a_promotes(&trial->product)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "scale %s of a gated D needs %d columns of a warpgroup, and sums of %s, which are "
+        "added up in a second set of registers, have room for %d on sm_90a: give "
+        "d_scale=1x128, or accumulate=fast, which there is where A and B have no scales of "
+        "blocks",
+        jg_scale_name(scale), 2 * (int)scale->block_k,
+        jg_dtype_name(trial->product.a.dtype), MAX_PROMOTED_COLUMNS);
 }
 
 /* What one warpgroup has to itself of a tile, another cannot help with: parts of K are
@@ -521,9 +551,10 @@ bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
-    if (!jg_group_maps_check(trial) || !check_pingpong(trial) || !check_tile(trial) ||
-        !check_gate(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
-        !jg_groups_check(trial) || !jg_repack_check(trial) || !check_stages(trial) ||
+    if (!jg_group_maps_check(trial) || !check_pingpong(trial) ||
+        !check_square_scale(trial) || !check_tile(trial) || !check_gate(trial) ||
+        !check_cluster(trial) || !jg_split_check(trial) || !jg_groups_check(trial) ||
+        !jg_repack_check(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }
