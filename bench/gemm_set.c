@@ -98,8 +98,8 @@ static struct element_view view_operand(const struct gemm_shape *shape,
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         view.batch = shape->d_batches;
-        view.rows = shape->is_column_major ? shape->d_columns : shape->m;
-        view.columns = shape->is_column_major ? shape->m : shape->d_columns;
+        view.rows = gemm_shape_d_rows(shape);
+        view.columns = gemm_shape_d_row(shape);
         break;
     }
     view.ld = kind == JIT_GEMM_OPERAND_MATRIX
@@ -153,8 +153,9 @@ static void place_d_scales(const struct gemm_shape *shape, size_t *used,
 {
     if (shape->d_scale.kind == JIT_GEMM_SCALE_BLOCK) {
         const struct element_view view = quantise_scale_view(
-            &shape->d_scale, shape->batch, quantise_scale_rows(&shape->d_scale, shape->m),
-            shape->d_columns);
+            &shape->d_scale, shape->batch,
+            quantise_scale_rows(&shape->d_scale, gemm_shape_d_rows(shape)),
+            gemm_shape_d_row(shape));
         ret_place->bytes = element_view_bytes(&view);
         ret_place->batch_stride = view.batch_stride;
     }
@@ -654,25 +655,25 @@ struct raw_result {
     bool shows_poison;
 };
 
-/* The scale of an element, of a row-major D; NaN for one that cannot be. `row` counts
+/* The scale of an element as it lies in memory; NaN for one that cannot be. `row` counts
  * through all batches. */
 static double load_d_scale(const struct gemm_shape *s, const struct raw_result *raw,
                            int64_t row, int64_t column)
 {
-    const int64_t rows = quantise_scale_rows(&s->d_scale, s->m);
-    const int64_t at =
-        row / s->m * raw->scale_batch_stride +
-        quantise_scale_index(&s->d_scale, rows, s->d_columns,
-                             row % s->m / s->d_scale.block_mn, column / s->d_scale.block_k);
-    const double scale = element_load(s->d_scale.dtype, raw->scales, (size_t)at);
-    return scale > 0.0 ? scale : (double)NAN;
+    const jit_gemm_scale *scale = &s->d_scale;
+    const int64_t rows = gemm_shape_d_rows(s);
+    const int64_t index =
+        quantise_scale_index(scale, quantise_scale_rows(scale, rows), gemm_shape_d_row(s),
+                             row % rows / scale->block_mn, column / scale->block_k);
+    const double value = element_load(
+        scale->dtype, raw->scales, (size_t)(row / rows * raw->scale_batch_stride + index));
+    return value > 0.0 ? value : (double)NAN;
 }
 
 static int convert_result(const struct gemm_shape *s, const struct raw_result *raw,
                           const char *who, float *ret_values, char error[BENCH_ERROR_SIZE])
 {
-    const int64_t rows = s->is_column_major ? s->d_columns : s->m;
-    const int64_t columns = s->is_column_major ? s->m : s->d_columns;
+    const int64_t rows = gemm_shape_d_rows(s), columns = gemm_shape_d_row(s);
     size_t at = 0;
     bool is_bad = false;
     bool is_nonzero = false;

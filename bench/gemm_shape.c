@@ -15,6 +15,16 @@ static uint32_t lesser_alignment(uint32_t one, uint32_t other)
     return first < second ? first : second;
 }
 
+int64_t gemm_shape_d_rows(const struct gemm_shape *shape)
+{
+    return shape->is_column_major ? shape->d_columns : shape->m;
+}
+
+int64_t gemm_shape_d_row(const struct gemm_shape *shape)
+{
+    return shape->is_column_major ? shape->m : shape->d_columns;
+}
+
 int64_t gemm_shape_ld(int64_t elements, jit_gemm_dtype type, uint32_t promised)
 {
     const uint32_t own = (uint32_t)element_size(type);
@@ -72,15 +82,14 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
     s.lda = gemm_shape_ld(a_k_major ? s.k : s.m, s.a_type, input_alignment);
     s.ldb = gemm_shape_ld(b_k_major ? s.k : s.n, s.b_type, input_alignment);
     const int64_t c_line = s.is_column_major ? s.m : s.n;
-    const int64_t d_line = s.is_column_major ? s.m : s.d_columns;
     s.ldc = s.c_type != JIT_GEMM_DTYPE_NONE
                 ? gemm_shape_ld(c_line, s.c_type, s.output_alignment)
                 : 0;
-    s.ldd = gemm_shape_ld(d_line, s.d_type, s.output_alignment);
+    s.ldd = gemm_shape_ld(gemm_shape_d_row(&s), s.d_type, s.output_alignment);
     s.a_batch_stride = s.lda * (a_k_major ? s.m : s.k);
     s.b_batch_stride = s.ldb * (b_k_major ? s.n : s.k);
     s.c_batch_stride = s.ldc * (s.is_column_major ? s.n : s.m);
-    s.d_batch_stride = s.ldd * (s.is_column_major ? s.d_columns : s.m);
+    s.d_batch_stride = s.ldd * gemm_shape_d_rows(&s);
     if (s.d_scale.dtype == JIT_GEMM_DTYPE_NONE) {
         s.d_scale.dtype =
             s.d_scale.block_k == 32 ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32;

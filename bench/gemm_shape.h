@@ -37,4 +37,8 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
  * no more, else a kernel for unaligned rows would be timed with aligned ones. */
 int64_t gemm_shape_ld(int64_t elements, jit_gemm_dtype type, uint32_t promised);
 
+/* Rows of D as it lies in memory, and elements of one. */
+int64_t gemm_shape_d_rows(const struct gemm_shape *shape);
+int64_t gemm_shape_d_row(const struct gemm_shape *shape);
+
 #endif

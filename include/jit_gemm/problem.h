@@ -86,11 +86,12 @@ typedef enum jit_gemm_scale_layout {
  * times its scale. Frozen: embedded by value.
  *
  * Blocks have `block_mn` rows of A or columns of B and `block_k` elements along K. D is the
- * A of the next product: its blocks have `block_mn` rows and `block_k` columns. There are
- * blocks of 1x128 and 128x128 with scales of f32 or ue8m0, of 1x32 with scales of ue8m0,
- * the MX format, and of 1x16 with scales of ue4m3, the NV format; the last ones along a
- * dimension may have fewer elements. All fields but `kind` and `dtype` must be zero for
- * other kinds.
+ * A of the next product: its blocks have `block_mn` rows and `block_k` columns, those of a
+ * column-major D `block_mn` columns and `block_k` rows, as if it were its transpose. There
+ * are blocks of 1x128 and 128x128 with scales of f32 or ue8m0, of 1x32 with scales of
+ * ue8m0, the MX format, and of 1x16 with scales of ue4m3, the NV format; the last ones
+ * along a dimension may have fewer elements. All fields but `kind` and `dtype` must be zero
+ * for other kinds.
  */
 typedef struct jit_gemm_scale {
     jit_gemm_scale_kind kind; /**< How many scales there are. */

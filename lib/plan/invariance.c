@@ -63,9 +63,12 @@ jit_gemm_status jg_invariance_check_kernel(const jit_gemm_problem *problem,
     if (problem->invariant == JIT_GEMM_INVARIANT_NONE) {
         return JIT_GEMM_OK;
     }
-    if (jg_scale_is_square(&problem->d.scale)) {
+    if (jg_scale_is_square(&problem->d.scale) ||
+        (problem->d.scale.kind == JIT_GEMM_SCALE_BLOCK &&
+         problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.invariant",
-                       "leave invariant=m out, or give a scale of blocks of one row",
+                       "leave invariant=m out, or give a scale of blocks of one row and a "
+                       "row-major D",
                        "there is no kernel for invariant=m beside scale %s of D, which is "
                        "one of many rows",
                        jg_scale_name(&problem->d.scale));

@@ -157,23 +157,31 @@ int jg_out_stages_choose(const struct jg_problem *problem,
     return (is_half ? columns->count : block) / PANEL_COLUMNS + (has_more ? 1 : 0);
 }
 
+/* What has rows as the epilogue sees them, in words. */
+static const char *name_d_in_memory(const struct jg_problem *problem)
+{
+    return jg_problem_is_column_major(problem) ? "D's transpose" : "D";
+}
+
 /* Where lanes are columns of D, their accumulators have its rows: those of whole blocks, or
  * all that there are. */
 static bool check_transposed_squares(struct jg_trial *trial,
                                      const struct jg_team_columns *columns)
 {
-    const jit_gemm_dim *m = &trial->problem->m;
+    const jit_gemm_dim *rows = &trial->product.n; /* of D as it lies in memory, or pairs */
     const int block = (int)trial->problem->d.scale.block_mn;
-    const bool has_all_rows = columns->count < block && m->mode == JIT_GEMM_DIM_EXACT &&
-                              m->size <= columns->count;
+    const bool has_all_rows =
+        columns->count < block && rows->mode == JIT_GEMM_DIM_EXACT &&
+        rows->size <= (int64_t)columns->count * jg_product_gate_columns(&trial->product);
     if (!has_squares(trial->problem) || columns->count % block == 0 || has_all_rows) {
         return true;
     }
     return jg_trial_reject(
         trial,
-        "the %d rows of D that a tile of a transposed product has are no multiple of %d, and "
+        "the %d rows of %s that a tile of a transposed product has are no multiple of %d, and "
         "are not all of them, as scale %s of D needs",
-        columns->count, block, jg_scale_name(&trial->problem->d.scale));
+        columns->count, name_d_in_memory(trial->problem), block,
+        jg_scale_name(&trial->problem->d.scale));
 }
 
 /* The same where lanes are columns of D: whole blocks in a warp, or in all warps of a tile,
@@ -190,16 +198,16 @@ static bool check_transposed_blocks(struct jg_trial *trial,
     if (columns->tile_lanes % block != 0) {
         return jg_trial_reject(
             trial,
-            "the %d columns of D that a tile of a transposed product has are no multiple of "
+            "the %d columns of %s that a tile of a transposed product has are no multiple of "
             "%d, as scale %s of D needs",
-            columns->tile_lanes, block, name);
+            columns->tile_lanes, name_d_in_memory(problem), block, name);
     }
     if (columns->count % rows != 0) {
         return jg_trial_reject(
             trial,
-            "the %d rows of D that a team of warps has of a tile of a transposed product are "
+            "the %d rows of %s that a team of warps has of a tile of a transposed product are "
             "no multiple of %d, as scale %s of D needs",
-            columns->count, rows, name);
+            columns->count, name_d_in_memory(problem), rows, name);
     }
     return check_transposed_squares(trial, columns);
 }
@@ -226,17 +234,18 @@ static bool check_blocks(struct jg_trial *trial, const struct jg_team_columns *c
     if (has_squares(problem) && columns->step_rows != (int)problem->d.scale.block_mn) {
         return jg_trial_reject(
             trial,
-            "scale %s of D needs a tile whose warps have %u rows of D at a time, and have no "
+            "scale %s of D needs a tile whose warps have %u rows of %s at a time, and have no "
             "more: they have %d",
-            name, problem->d.scale.block_mn, columns->step_rows);
+            name, problem->d.scale.block_mn, name_d_in_memory(problem), columns->step_rows);
     }
     const bool may_share = columns->shared && spreads_blocks(problem);
     if (columns->count % whole != 0 && !(may_share && 2 * columns->count == whole)) {
         return jg_trial_reject(
             trial,
-            "the %d columns of D that a team of warps has of a tile are no multiple of %d%s, "
+            "the %d columns of %s that a team of warps has of a tile are no multiple of %d%s, "
             "as scale %s of D needs",
-            columns->count, whole, may_share ? ", or half of it" : "", name);
+            columns->count, name_d_in_memory(problem), whole,
+            may_share ? ", or half of it" : "", name);
     }
     return true;
 }

@@ -329,11 +329,6 @@ static jit_gemm_status check_computed_scale(const jit_gemm_problem *problem)
                        "there is no kernel for scale %s of a D of type %s", name,
                        jg_dtype_name(problem->d.dtype));
     }
-    if (problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.d.layout",
-                       "give JIT_GEMM_LAYOUT_ROW_MAJOR",
-                       "there is no kernel for scale %s of a column-major D", name);
-    }
     return JIT_GEMM_OK;
 }
 
@@ -352,17 +347,20 @@ static jit_gemm_status check_reduced_blocks(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
-                                       int64_t n)
+jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem,
+                                       const struct jg_d_row *row)
 {
-    const int64_t columns = jg_problem_d_columns(problem, n);
-    if (columns * jg_dtype_bits(problem->d.dtype) % 8 == 0) {
+    const bool by_columns = jg_problem_is_column_major(problem);
+    const int64_t elements = by_columns ? row->m : jg_problem_d_columns(problem, row->n);
+    if (elements * jg_dtype_bits(problem->d.dtype) % 8 == 0) {
         return JIT_GEMM_OK;
     }
-    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
-                   "pad B to an even number of columns of D",
-                   "a row of D has %lld elements of type %s, which end inside a byte",
-                   (long long)columns, jg_dtype_name(problem->d.dtype));
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, by_columns ? row->field_m : row->field_n,
+                   by_columns ? "pad A to an even number of rows of D"
+                              : "pad B to an even number of columns of D",
+                   "a %s of D has %lld elements of type %s, which end inside a byte",
+                   by_columns ? "column" : "row", (long long)elements,
+                   jg_dtype_name(problem->d.dtype));
 }
 
 /* Other types have accumulators of 32 bits; scales of blocks multiply sums of one block. */
@@ -435,8 +433,10 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.b = canonical_matrix('b', &checked.b, &checked.b);
     problem.c = canonical_matrix('c', &checked.c, &checked.d);
     problem.d = canonical_matrix('d', &checked.d, &checked.d);
-    if (problem.n.mode == JIT_GEMM_DIM_EXACT) {
-        JG_TRY(jg_problem_check_bytes(&problem, "problem.n", problem.n.size));
+    if (jg_problem_d_row(&problem).mode == JIT_GEMM_DIM_EXACT) {
+        const struct jg_d_row row = {problem.m.size, problem.n.size, "problem.m",
+                                     "problem.n"};
+        JG_TRY(jg_problem_check_bytes(&problem, &row));
     }
     if (problem.k.mode == JIT_GEMM_DIM_EXACT) {
         JG_TRY(jg_problem_check_k(&problem, "problem.k", problem.k.size));

@@ -41,10 +41,14 @@ static inline int64_t jg_problem_d_columns(const struct jg_problem *problem, int
 jit_gemm_status jg_problem_check_halves(const struct jg_problem *problem, const char *field,
                                         int64_t n);
 
-/* UNSUPPORTED, with the field, where a row of D, of `n` columns of B, ends inside a byte.
- */
-jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem, const char *field,
-                                       int64_t n);
+/* Rows of A and columns of B, and the fields that say them. */
+struct jg_d_row {
+    int64_t m, n;
+    const char *field_m, *field_n;
+};
+/* UNSUPPORTED, with the field, where a row of D as it lies in memory ends inside a byte. */
+jit_gemm_status jg_problem_check_bytes(const struct jg_problem *problem,
+                                       const struct jg_d_row *row);
 
 /* UNSUPPORTED, with the field, where rows of `k` elements of A or B are none that TMA
  * takes. */

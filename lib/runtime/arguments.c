@@ -83,7 +83,8 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
                        "give the number of columns of B, which has two for each of D",
                        "a gated epilogue needs an even N, %u is odd", params->n);
     }
-    JG_TRY(jg_problem_check_bytes(problem, "args.n", params->n));
+    const struct jg_d_row row = {params->m, params->n, "args.m", "args.n"};
+    JG_TRY(jg_problem_check_bytes(problem, &row));
     if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
         JG_TRY(jg_problem_check_halves(problem, "args.n", params->n));
     }
@@ -510,7 +511,10 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
         return jg_scale_is_multiplied(scale) ? resolve_pieces(launch, row, scale)
                                              : resolve_input_blocks(launch, row, scale);
     }
-    const struct jg_array array = packed_scales(launch, row, scale, row->outer, row->inner);
+    const bool by_columns = jg_problem_is_column_major(&launch->kernel->problem);
+    const struct jg_array array =
+        packed_scales(launch, row, scale, by_columns ? row->inner : row->outer,
+                      by_columns ? row->outer : row->inner);
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
 

@@ -50,6 +50,8 @@ def _check_blocks(launch: Launch, name: str, scale: _abi.Scale, view: View, batc
     """All that the kernel reads or writes is there, packed from the array's address on."""
     rows = launch.n if name[0] == "b" else launch.m
     columns = launch.d_columns if name[0] == "d" else launch.k
+    if name[0] == "d" and launch.facts.is_column_major:
+        rows, columns = columns, rows  # as it lies in memory
     size = ctypes.c_size_t()
     reference = ctypes.byref(scale)
     check(library().jit_gemm_scales_bytes(reference, rows, columns, ctypes.byref(size)))

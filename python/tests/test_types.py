@@ -110,6 +110,32 @@ class Types(CompilerTest):
                     inputs[0], jit_gemm.view(b.T, "e4m3"), result, a_scale=wrong, b_scale=b_scale
                 )
 
+    def test_computed_scales_are_those_of_blocks_as_d_lies(self):
+        m, n, k = 160, 300, 64
+        a = rng().integers(-9, 10, (m, k)).astype(numpy.int8)
+        b = rng().integers(-9, 10, (n, k)).astype(numpy.int8)
+        for words, block in (("1x128", (1, 128)), ("128x128", (128, 128))):
+            for by_columns in (False, True):
+                lines, width = (n, m) if by_columns else (m, n)
+                shape = (-(-lines // block[0]), -(-width // 128))
+                memory = numpy.zeros((lines, width), numpy.uint8)
+                scales = numpy.zeros(shape, numpy.float32)
+                layout = " d_layout=column" if by_columns else ""
+                problem = f"{m}x{n}x{k} s8 d=e4m3 output_align=1 d_scale={words}{layout}"
+                kernel = jit_gemm.Gemm(context(), problem)
+                out = jit_gemm.view(memory.T if by_columns else memory, "e4m3")
+                kernel.run(a, b.T, out, d_scale=scales)
+                values = product(a, b.T).T if by_columns else product(a, b.T)
+                wide_scales = numpy.repeat(numpy.repeat(scales, block[0], 0), 128, 1)
+                found = decode_e4m3(memory) * wide_scales[:lines, :width]
+                numpy.testing.assert_allclose(found, values, rtol=2**-4, atol=0.02 * 64 * 81 / 448)
+                for row, column in numpy.ndindex(*shape):
+                    part = values[row * block[0] :, column * 128 :][: block[0], :128]
+                    want = numpy.float32(abs(part).max()) / numpy.float32(448)
+                    self.assertEqual(scales[row, column], want)
+                with self.assertRaisesRegex(jit_gemm.ArgumentError, "d_scale: its shape is"):
+                    kernel.run(a, b.T, out, d_scale=scales[:-1])
+
 
 if __name__ == "__main__":
     main()

@@ -512,6 +512,43 @@ Test(block_scales, one_element_decides_a_square_of_d)
     free(data);
 }
 
+/* Of element (row, column) of a column-major D: in row `column` of the scales, of all rows
+ * of that block of 128. */
+Test(block_scales, blocks_of_a_column_major_d_lie_along_its_columns)
+{
+    enum { M = COLUMNS, N = ROWS, BLOCKS_OF_M = 3, ROW = 200, COLUMN = 5 };
+    static const char *const scales[] = {"1x128", "128x128"};
+    struct data *data = malloc(sizeof(*data));
+    cr_assert_not_null(data);
+    for (int i = 0; i < 2 * EMULATED_ARCHS; i++) {
+        jit_gemm_context *context = open_context(emulated_archs[i / 2]);
+        char text[256];
+        jit_gemm_problem problem;
+        snprintf(text, sizeof(text),
+                 "m=%d n=%d k=%d batch=%d a=bf16 output_align=1 epilogue=given d=e4m3 "
+                 "d_layout=column d_scale=%s",
+                 M, N, K, BATCH, scales[i % 2]);
+        emulated_check(jit_gemm_problem_parse(text, &problem));
+        memset(data->values, 0, sizeof(data->values));
+        data->values[0][COLUMN][ROW] = 896; /* in memory a column is a row */
+        run(context, &problem, data);
+        const int columns = i % 2 == 0 ? N : 1;
+        for (int j = 0; j < columns * BLOCKS_OF_M; j++) {
+            const bool is_its_block = j / BLOCKS_OF_M == (columns == 1 ? 0 : COLUMN) &&
+                                      j % BLOCKS_OF_M == ROW / 128;
+            const float got = f32_at(data, (size_t)j), want = is_its_block ? 2 : 1;
+            cr_expect(got >= want && got <= want, "%s: scale %d is %a", text, j,
+                      (double)got);
+        }
+        cr_expect_eq(data->d[COLUMN * M + ROW], 0x7e, "%s", text);
+        fill_random(data);
+        run(context, &problem, data);
+        expect_quantised(data, &problem, text);
+        jit_gemm_context_destroy(&context);
+    }
+    free(data);
+}
+
 /* -------------------------------------------------------------------------- padding */
 
 enum { ALL_ROWS = 40, BLOCKS = (COLUMNS + 31) / 32, ALL_BLOCKS = 12 }; /* rounded up to 4 */

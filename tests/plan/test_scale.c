@@ -46,6 +46,9 @@ Test(scale, computed_scales_that_there_is_a_kernel_for)
         "m=8 n=8 k=8 a=e4m3 d_scale=128x128 groups=3 group_by=counts",
         "m=8 n=8 k=8 a=e4m3 d_scale=128x128 groups=3 group_by=rows",
         "m=8 n=8 k=8 a=bf16 d=e4m3 d_scale=128x128 groups=3 group_by=k_offsets layout=tn",
+        "8x9x8 e4m3 d_scale=1x128 d_layout=column",
+        "8x9x8 bf16 d=nvfp4 d_layout=column",
+        "m=9 n=8 k=8 a=bf16 d=nvfp4 d_layout=column dynamic=m",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -287,7 +290,7 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
         {"8x8x8 e4m3 d_scale=128x128 invariant=m",
          "problem.invariant: there is no kernel for invariant=m beside scale 128x128 of D, "
          "which is one of many rows; leave invariant=m out, or give a scale of blocks of one "
-         "row"},
+         "row and a row-major D"},
         {"8x8x8 e4m3 d_scale=1x128 d_scale_layout=128x4",
          "problem.d.scale.layout: there is no kernel for scale 1x128 of D in layout 128x4, "
          "which is one of scales of one byte; give the layout row or column"},
@@ -309,11 +312,11 @@ Test(scale, computed_scales_that_there_is_no_kernel_for_are_refused_by_name)
         {"8x9x8 bf16 d=nvfp4",
          "problem.n: a row of D has 9 elements of type e2m1, which end inside a byte; pad B "
          "to an even number of columns of D"},
-        {"8x8x8 bf16 d=nvfp4 d_layout=column",
-         "problem.d.layout: there is no kernel for scale nv of a column-major D"},
-        {"8x8x8 e4m3 d_scale=1x128 d_layout=column",
-         "problem.d.layout: there is no kernel for scale 1x128 of a column-major D; give "
-         "JIT_GEMM_LAYOUT_ROW_MAJOR"},
+        {"9x8x8 bf16 d=nvfp4 d_layout=column",
+         "problem.m: a column of D has 9 elements of type e2m1, which end inside a byte; pad A "
+         "to an even number of rows of D"},
+        {"8x8x8 e4m3 d_scale=1x128 d_layout=column invariant=m",
+         "problem.invariant: there is no kernel for invariant=m beside scale 1x128 of D"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cr_expect_eq(normalize(rows[i].text), JIT_GEMM_ERR_UNSUPPORTED, "%s", rows[i].text);
@@ -579,6 +582,12 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "and have no more: they have 64"},
         {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x160 swap_ab=1", false,
          "no multiple of 64, as scale 128x128 of D needs"},
+        {"sm_90a",
+         "512x512x512 bf16 d=e4m3 d_scale=1x128 d_layout=column config=tile=128x192", false,
+         "the 192 columns of D's transpose that a team of warps has of a tile are no multiple "
+         "of 128, as scale 1x128 of D needs"},
+        {"sm_90a", "512x65x512 e4m3 d_scale=128x128 d_layout=column config=tile=128x64",
+         false, "the 64 rows of D's transpose that a tile of a transposed product has are"},
         {"sm_90a", ("512x512x512 e4m3 " MX), false,
          "problem.a.scale.kind: the tensor core of sm_90a does not multiply by scales; give "
          "scales of f32"},
