@@ -8,10 +8,6 @@
 #include "../bench/gemm_bench.h"
 #include "run_launch.h"
 
-/* Of larger grids a part stands for all: the emulator says which (docs/time-model.md). */
-static const double large_products = 2e11;
-enum { SAMPLE = 16 }; /* clusters at once */
-
 int bench_modelled_check(const struct bench_modelled *settings)
 {
     if (settings->mhz < 0 || settings->mhz > 10000) {
@@ -26,34 +22,11 @@ void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose)
     char text[512];
     const char *own = getenv("JIT_GEMM_EMULATOR");
 
-    snprintf(
-        text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off,sample=%u,show=%s%s%s",
-        settings->chip != NULL ? settings->chip : "on", settings->mhz, settings->sample,
-        verbose ? "advice" : "warnings", own != NULL ? "," : "", own != NULL ? own : "");
+    snprintf(text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off%s,show=%s%s%s",
+             settings->chip != NULL ? settings->chip : "on", settings->mhz,
+             settings->needs_all ? ",whole=0" : "", verbose ? "advice" : "warnings",
+             own != NULL ? "," : "", own != NULL ? own : "");
     setenv("JIT_GEMM_EMULATOR", text, 1);
-}
-
-static bool is_large(const jit_gemm_problem *problem)
-{
-    return (double)problem->m.size * (double)problem->n.size * (double)problem->k.size *
-               (problem->batch.size > 0 ? (double)problem->batch.size : 1) >
-           large_products;
-}
-
-/* The emulator is set up once for all problems, so that small ones among large ones would
- * be sampled as well: then none is. The user's environment has the last word. */
-static unsigned choose_sample(const struct problem_list *problems)
-{
-    const char *own = getenv("JIT_GEMM_EMULATOR");
-    if (own != NULL && strstr(own, "sample=") != NULL) {
-        return 0;
-    }
-    for (size_t i = 0; i < problems->count; i++) {
-        if (!is_large(&problems->items[i]->problem.problem)) {
-            return 0;
-        }
-    }
-    return SAMPLE;
 }
 
 static jit_gemm_status time_launch(const struct run_launch *launch, double *ret_us)
@@ -112,7 +85,6 @@ static void print_result(const struct bench_modelled *settings,
         cli_json_add_text(&json, "config", launch->info.config);
         cli_json_add_double(&json, "modelled_us", us);
         cli_json_add_double(&json, "modelled_tflops", flops / us * 1e-6);
-        cli_json_add_int(&json, "sample", settings->sample);
         cli_json_close_object(&json);
     } else {
         const int column =
@@ -122,10 +94,6 @@ static void print_result(const struct bench_modelled *settings,
         printf("%*s", column, "");
         cli_print_folded(stdout, launch->info.config, strlen(launch->info.config),
                          (size_t)column, (size_t)column);
-        if (settings->sample > 0) {
-            printf("%*ssample=%u: of a large grid so many clusters at once stand for all\n",
-                   column, "", settings->sample);
-        }
     }
     fflush(stdout);
 }
@@ -170,11 +138,9 @@ int bench_modelled_print(const struct bench_modelled *settings,
 {
     int code = CLI_OK;
 
-    struct bench_modelled own = *settings;
-    own.sample = choose_sample(problems);
-    bench_modelled_set_up(&own, context->verbose);
+    bench_modelled_set_up(settings, context->verbose);
     for (size_t i = 0; i < problems->count; i++) {
-        const int one = model_problem(&own, context, problems->items[i]);
+        const int one = model_problem(settings, context, problems->items[i]);
         code = one != CLI_OK ? one : code;
     }
     return code;

@@ -11,7 +11,8 @@ struct bench_modelled {
     const char *chip;        /* NULL: the emulated device's own */
     int64_t mhz;             /* 0: what the chip's power leaves */
     const char *group_sizes; /* of problems with groups, as problem_list_read takes them */
-    unsigned sample;         /* clusters at once that stand for all; 0: all run */
+    bool
+        needs_all; /* of a large launch no part may stand for all, as the emulator has it */
     bool json;
 };
 

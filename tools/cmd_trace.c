@@ -195,7 +195,7 @@ static int trace_problem(const struct trace_options *options,
 
 static int set_up_model(const struct trace_options *options)
 {
-    static const struct bench_modelled own_chip = {0};
+    static const struct bench_modelled own_chip = {.needs_all = true};
     const char *device = options->context.device;
 
     if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {

@@ -92,12 +92,14 @@ static void note_times(const struct emu_timing *timing)
         emu_driver.settings.mhz != 0 ? timing->mhz : emu_timing_power_mhz(timing);
     emu_driver.timing = *timing;
     emu_driver.modelled_us += (double)timing->clocks / mhz;
+    struct emu_text text = {0};
     if (emu_driver.settings.show <= EMU_ADVICE) {
-        struct emu_text text = {0};
         emu_timing_print(timing, &text);
-        fputs(emu_text_get(&text), stderr);
-        emu_text_free(&text);
+    } else if (emu_driver.settings.show <= EMU_WARNING) {
+        emu_timing_print_waves(timing, &text);
     }
+    fputs(emu_text_get(&text), stderr);
+    emu_text_free(&text);
 }
 
 /* Runs the queue of a stream: launches that follow each other programmatically side by

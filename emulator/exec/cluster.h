@@ -54,6 +54,8 @@ struct emu_cluster *emu_grid_next_cluster(struct emu_grid *grid);
 void emu_grid_retire(struct emu_grid *grid, struct emu_cluster *cluster, bool failed);
 /* A grid may start: what it needs to know of those before it. */
 void emu_grid_start(struct emu_grid *grids, unsigned index);
+/* As if nothing of it had run. */
+void emu_grid_reset(struct emu_grid *grid);
 /* How many CTAs fit into one multiprocessor, by shared memory and warps. */
 uint64_t emu_grid_ctas_per_sm(const struct emu_launch *launch);
 /* timing_run.c: runs grids by the clock. */

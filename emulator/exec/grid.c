@@ -44,11 +44,22 @@ static uint64_t resident_limit(const struct emu_grid *grid)
     return clusters < 1 ? 1 : clusters;
 }
 
+/* Of each round of a sampled grid the first ones run, or as many that lie evenly in it: the
+ * last ones often have less to do. */
+static bool is_sampled(const struct emu_queue *queue, uint64_t index)
+{
+    const uint64_t place = index % queue->per_round;
+    const uint64_t half = queue->per_round / 2;
+    return queue->spread
+               ? (place * queue->sampled + half) % queue->per_round < queue->sampled
+               : place < queue->sampled;
+}
+
 /* Each queue has one of as many clusters as there are queues, the first ones in order. */
 static bool is_in_queue(const struct emu_grid *grid, const struct emu_queue *queue,
                         uint64_t index)
 {
-    if (queue->sampled != 0 && index % queue->per_round >= queue->sampled) {
+    if (queue->sampled != 0 && !is_sampled(queue, index)) {
         return false;
     }
     uint64_t round = index / queue->count;
@@ -380,6 +391,16 @@ static void close_grid(struct emu_grid *grid)
     emu_free(grid->blocks);
     emu_free(grid->sms);
     pthread_mutex_destroy(&grid->lock);
+}
+
+void emu_grid_reset(struct emu_grid *grid)
+{
+    const struct emu_grid old = *grid;
+    emu_memory_clear_logs(grid->launch.memory);
+    close_grid(grid);
+    *grid = (struct emu_grid){
+        .order = old.order, .warp_steps = old.warp_steps, .thread_steps = old.thread_steps};
+    open_grid(grid, &old.launch);
 }
 
 bool emu_grids_run(const struct emu_launch *launches, unsigned count,

@@ -180,8 +180,7 @@ struct emu_warp {
 /* What CTAs on one multiprocessor share. */
 struct emu_sm {
     unsigned ctas;
-    uint32_t
-        tensor_units; /* a bit for each 32 columns of tensor memory that are allocated */
+    uint32_t tensor_units; /* of 32 columns of tensor memory each: bits, set: allocated */
 };
 
 struct emu_cta {
@@ -214,7 +213,8 @@ struct emu_cta {
 struct emu_queue {
     unsigned number, count; /* this one, of so many */
     uint64_t next; /* clusters before it were launched or cancelled, or are not here */
-    uint64_t sampled, per_round; /* only these of so many are here; 0: all */
+    uint64_t sampled, per_round; /* only so many of so many are here; 0: all; and whether */
+    bool spread;                 /* they lie evenly in them, or are the first ones */
 };
 
 struct emu_cluster {

@@ -25,6 +25,7 @@ struct emu_settings emu_settings_default(void)
                                  .races = true,
                                  .definedness = true,
                                  .max_steps = 200000000,
+                                 .whole = 20,
                                  .show = 1};
 }
 
@@ -135,6 +136,11 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         settings->sample = good ? (unsigned)number : settings->sample;
         return good;
     }
+    if (strcmp(key, "whole") == 0) {
+        bool good = parse_number(key, value, 1000000, &number, error);
+        settings->whole = good ? (unsigned)number : settings->whole;
+        return good;
+    }
     if (strcmp(key, "mhz") == 0) {
         bool good = parse_number(key, value, 10000, &number, error);
         settings->mhz = good ? (unsigned)number : settings->mhz;
@@ -180,7 +186,7 @@ static bool apply(struct emu_settings *settings, const char *key, const char *va
         error,
         "there is no setting `%s`; there are seed, async, schedule, numbers, "
         "races, definedness, elect, columns, threads, resident, sms, refuse, max_steps, "
-        "timing, mhz, sample, show, allow, coverage",
+        "timing, mhz, sample, whole, show, allow, coverage",
         key);
 }
 
@@ -237,8 +243,9 @@ void emu_settings_print(const struct emu_settings *settings, struct emu_text *te
         settings->threads, settings->resident, settings->sms, settings->refuse,
         (unsigned long long)settings->max_steps, show_names[settings->show]);
     if (settings->timing != EMU_TIMING_OFF) {
-        emu_text_add(text, ",timing=%s,mhz=%u,sample=%u", timing_names[settings->timing],
-                     settings->mhz, settings->sample);
+        emu_text_add(text, ",timing=%s,mhz=%u,sample=%u,whole=%u",
+                     timing_names[settings->timing], settings->mhz, settings->sample,
+                     settings->whole);
     }
     for (unsigned i = 0, count = 0; i < EMU_FINDING_COUNT; i++) {
         if ((settings->allowed >> i & 1u) != 0) {

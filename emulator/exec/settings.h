@@ -54,9 +54,12 @@ struct emu_settings {
     unsigned refuse;     /* percent of launch control requests refused without need */
     uint64_t max_steps;  /* warp instructions without progress before giving up */
     enum emu_timing_mode timing;
-    unsigned sample;  /* clusters that a timed launch runs at once; 0: all that fit */
-    unsigned mhz;     /* of timed launches; 0: the chip's boost clock */
-    unsigned show;    /* smallest severity printed to standard error; 3: none */
+    unsigned sample; /* clusters that a timed launch runs at once; 0: all that fit */
+    unsigned whole;  /* millions of instructions of warps up to which a timed launch without
+                      * numbers runs whole; of a larger one a part stands for all; 0: all
+                      * run whole */
+    unsigned mhz;    /* of timed launches; 0: the chip's boost clock */
+    unsigned show;   /* smallest severity printed to standard error; 3: none */
     uint32_t allowed; /* a bit for each enum emu_finding that is advice, whatever it was */
     char coverage[256]; /* file that executed PTX lines are added to; "" for none */
 };

@@ -193,7 +193,7 @@ static double take_port(struct emu_sm_time *sm, double start, double interval, d
 
 /* What the tensor core of a multiprocessor did until a product begins. */
 static void note_product(struct emu_sm_time *sm, double start, double interval,
-                         double extra, bool begins)
+                         double extra, bool begins, bool notes)
 {
     struct emu_pipe_time *tensor = &sm->tensor;
     const double idle = start - sm->pipe.free;
@@ -204,6 +204,10 @@ static void note_product(struct emu_sm_time *sm, double start, double interval,
         tensor->longest = idle > tensor->longest ? idle : tensor->longest;
     } else if (idle > 0) {
         tensor->within += idle;
+    }
+    if (notes) {
+        EMU_GROW(sm->starts, sm->start_count);
+        sm->starts[sm->start_count++] = (struct emu_product_start){start, begins};
     }
     tensor->slowed += extra;
     tensor->sums += begins ? 1 : 0;
@@ -231,7 +235,8 @@ uint64_t emu_time_mma(const struct emu_time_product *product)
         extra = own > extra ? own : extra;
     }
     for (unsigned i = 0; i < 2 && sms[i] != NULL; i++) {
-        note_product(sms[i], start, interval, extra, product->begins);
+        note_product(sms[i], start, interval, extra, product->begins,
+                     timer->notes_products);
         sms[i]->pipe.free = start + interval + extra;
         sms[i]->pipe.busy += interval;
     }

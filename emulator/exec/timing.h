@@ -89,6 +89,12 @@ struct emu_pipe_time {
     uint64_t sums, products;
 };
 
+/* When a product began, and whether a sum begins with it. */
+struct emu_product_start {
+    double at;
+    bool begins;
+};
+
 /* A multiprocessor. */
 struct emu_sm_time {
     unsigned ctas, warps;
@@ -100,6 +106,8 @@ struct emu_sm_time {
         debt; /* clocks of the shared-memory port that are owed to others than products */
     uint64_t *l1; /* by place: number of the line, plus 1 */
     struct emu_pipe_time tensor;
+    struct emu_product_start *starts; /* of all products so far, where they are noted */
+    uint64_t start_count;
 };
 
 struct emu_cta_time {
@@ -180,6 +188,15 @@ struct emu_time_role {
     uint64_t stalls[EMU_STALL_COUNT];
 };
 
+/* How a launch was extrapolated: all clusters ran until `clock`, when a tensor core had
+ * begun `sums` and, in the part of the grid that ran to its end, had `all_sums`. What that
+ * part took beyond there, `rest`, counts `pace` times: that is how long the last sums
+ * before took of all clusters, over how long they took of the part. */
+struct emu_waves {
+    double clock, sums, all_sums, rest, pace;
+    uint64_t part_clocks; /* of the part alone; 0: nothing was extrapolated */
+};
+
 struct emu_timing {
     const struct emu_chip *chip;
     double mhz;      /* of the times below */
@@ -194,11 +211,14 @@ struct emu_timing {
     struct emu_pipe_time tensor;
     unsigned sm_count, sms_used, tensor_sms;
     uint64_t sampled, per_round; /* clusters: of so many only so many ran; 0: all did */
+    struct emu_waves waves;
     unsigned roles;
     struct emu_time_role role[EMU_MAX_WARPS]; /* by index of the warp in its CTA */
 };
 /* The clock that power leaves: the boost clock where tensor cores rest. */
 double emu_timing_power_mhz(const struct emu_timing *timing);
+/* How it was extrapolated, if it was. */
+void emu_timing_print_waves(const struct emu_timing *timing, struct emu_text *text);
 /* All of it as text. */
 void emu_timing_print(const struct emu_timing *timing, struct emu_text *text);
 
@@ -209,11 +229,21 @@ struct emu_timer {
     struct emu_levels *levels;
     struct emu_sm_time *sms;
     unsigned sm_count;
+    bool notes_products;
+    uint64_t common;               /* see emu_waves_count, when the launch was stopped */
     struct emu_timing *result;     /* of the first grid's launch; never NULL */
     struct emu_time_event *events; /* a heap */
     uint32_t event_count, event_room;
     uint64_t event_order;
 };
+
+/* timing_waves.c: products that every multiprocessor which has CTAs has begun; 0: too few
+ * to extrapolate from. */
+uint64_t emu_waves_count(const struct emu_timer *timer);
+/* The launch's time of its first waves (`all`, stopped on the way) and of a
+ * part of its clusters that ran to their end, whose result it changes. False: the part says
+ * nothing of the rest. */
+bool emu_waves_extrapolate(const struct emu_timer *all, const struct emu_timer *part);
 
 /* timing_run.c: */
 struct emu_async;

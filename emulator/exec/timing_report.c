@@ -26,7 +26,9 @@ static void print_tensor(const struct emu_timing *timing, struct emu_text *text)
         return;
     }
     const double sms = timing->tensor_sms;
-    const double tail = (double)(timing->clocks - timing->gap) - tensor->last;
+    const uint64_t clocks =
+        timing->waves.part_clocks != 0 ? timing->waves.part_clocks : timing->clocks;
+    const double tail = (double)(clocks - timing->gap) - tensor->last;
     const double products =
         tensor->last - tensor->first - tensor->between - tensor->within - tensor->slowed;
     emu_text_add(text,
@@ -55,6 +57,21 @@ static void print_role(const struct emu_time_role *role, unsigned index,
     emu_text_add(text, "\n");
 }
 
+void emu_timing_print_waves(const struct emu_timing *timing, struct emu_text *text)
+{
+    const struct emu_waves *waves = &timing->waves;
+    if (waves->part_clocks != 0) {
+        emu_text_add(
+            text,
+            "modelled from the first waves: all clusters ran to clock %.0f, where tensor "
+            "cores had begun %.0f of %.0f sums; %llu of %llu clusters ran to their end, and "
+            "what they took from there, %.0f clocks, counts %.3f times, as the sums before "
+            "it took of all\n",
+            waves->clock, waves->sums, waves->all_sums, (unsigned long long)timing->sampled,
+            (unsigned long long)timing->per_round, waves->rest, waves->pace);
+    }
+}
+
 void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
 {
     const double power = emu_timing_power_mhz(timing);
@@ -65,6 +82,7 @@ void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
         timing->chip->name, (unsigned long long)timing->clocks,
         (double)timing->clocks / timing->mhz, timing->mhz, (double)timing->clocks / power,
         power);
+    emu_timing_print_waves(timing, text);
     if (timing->sampled != 0) {
         emu_text_add(
             text,

@@ -31,7 +31,8 @@ struct run {
     struct emu_cluster **resident;
     uint64_t resident_count;
     bool has_room; /* a cluster has ended since the last one was refused */
-    bool failed;
+    uint64_t most; /* instructions of warps until it is stopped; 0: it is not */
+    bool stopped, failed;
 };
 
 /* -------------------------------------------------------------------------------- heap */
@@ -533,6 +534,16 @@ static void fail(struct run *run)
     }
 }
 
+/* Leaves what runs where it is. */
+static void stop(struct run *run)
+{
+    run->stopped = true;
+    run->timer.common = emu_waves_count(&run->timer);
+    while (run->resident_count > 0) {
+        remove_cluster(run, run->resident_count - 1, false);
+    }
+}
+
 static void run_events(struct run *run)
 {
     struct emu_timer *timer = &run->timer;
@@ -553,6 +564,13 @@ static void run_events(struct run *run)
             return;
         }
         remove_ended(run, cluster);
+        if (run->most != 0 && timer->result->instructions >= run->most) {
+            run->most = 0;
+            if (emu_waves_count(timer) > 0) {
+                stop(run);
+                return;
+            }
+        }
     }
     if (run->resident_count > 0) {
         emu_cluster_report_stuck(run->resident[0], EMU_FINDING_DEADLOCK,
@@ -607,7 +625,6 @@ static void sum_up(struct run *run)
     for (unsigned i = 0; i < run->timer.sm_count; i++) {
         busy += run->timer.sms[i].pipe.busy;
         add_pipe(result, &run->timer.sms[i].tensor);
-        emu_free(run->timer.sms[i].l1);
     }
     find_means(result);
     result->tensor_busy =
@@ -616,34 +633,93 @@ static void sum_up(struct run *run)
             : busy / run->timer.sm_count / (double)result->clocks / sampled_part(result);
 }
 
-void emu_grids_run_timed(struct emu_grid *grids, unsigned count)
+/* Clusters that run to their end where a part stands for all. */
+enum { PART_CLUSTERS = 4 };
+
+static void open_run(struct run *run, struct emu_grid *grids, unsigned count,
+                     struct emu_timing *result)
 {
-    struct emu_timing unasked = {0};
     const struct emu_launch *launch = &grids[0].launch;
-    struct run run = {.grids = grids, .count = count, .has_room = true};
-    run.timer = (struct emu_timer){
+    *run = (struct run){.grids = grids, .count = count, .has_room = true};
+    run->timer = (struct emu_timer){
         .chip = launch->chip,
         .mhz = launch->mhz > 0 ? launch->mhz : launch->chip->boost_mhz,
         .sm_count = launch->sm_count,
-        .result = launch->timing == NULL ? &unasked : launch->timing,
+        .result = result,
     };
-    *run.timer.result = (struct emu_timing){0};
+    *result = (struct emu_timing){0};
     if (count == 1) {
-        choose_sample(&run, &grids[0]);
+        choose_sample(run, &grids[0]);
     }
-    run.timer.levels =
-        emu_levels_create(run.timer.chip, run.timer.mhz, sampled_part(run.timer.result));
-    run.timer.sms = emu_alloc(run.timer.sm_count * sizeof(*run.timer.sms));
-    run.insns = emu_alloc(count * sizeof(struct emu_time_insn *));
+    run->timer.levels =
+        emu_levels_create(run->timer.chip, run->timer.mhz, sampled_part(result));
+    run->timer.sms = emu_alloc(run->timer.sm_count * sizeof(*run->timer.sms));
+    run->insns = emu_alloc(count * sizeof(struct emu_time_insn *));
     for (unsigned i = 0; i < count; i++) {
-        run.insns[i] = emu_time_insns(grids[i].launch.program, run.timer.chip, &run.arena);
+        run->insns[i] =
+            emu_time_insns(grids[i].launch.program, run->timer.chip, &run->arena);
     }
+}
+
+static void close_run(struct run *run)
+{
+    for (unsigned i = 0; i < run->timer.sm_count; i++) {
+        emu_free(run->timer.sms[i].l1);
+        emu_free(run->timer.sms[i].starts);
+    }
+    emu_levels_free(run->timer.levels);
+    emu_free(run->timer.sms);
+    emu_free(run->timer.events);
+    emu_free(run->insns);
+    emu_free(run->resident);
+    emu_arena_free(&run->arena);
+}
+
+/* Until how many instructions all of it runs; 0: to its end. Numbers do not matter where it
+ * is stopped, and clusters do not meet. */
+static uint64_t find_most(const struct emu_grid *grid, unsigned count)
+{
+    const struct emu_settings *settings = &grid->launch.settings;
+    const bool can_be_part = count == 1 && settings->numbers == EMU_NUMBERS_OFF &&
+                             settings->sample == 0 && !grid->launch.program->shares_grid &&
+                             resident_limit(grid) > 2 * PART_CLUSTERS &&
+                             grid->cluster_total > 2 * PART_CLUSTERS;
+    return can_be_part ? settings->whole * UINT64_C(1000000) : 0;
+}
+
+/* The part that runs to its end, when the whole launch was stopped. */
+static void run_part(struct run *all, struct emu_timing *result)
+{
+    struct emu_grid *grid = all->grids;
+    struct run part;
+    emu_grid_reset(grid);
+    grid->launch.settings.sample = PART_CLUSTERS;
+    open_run(&part, grid, 1, result);
+    grid->queue.spread = true;
+    part.timer.notes_products = true;
+    run_events(&part);
+    sum_up(&part);
+    if (!part.failed) {
+        emu_waves_extrapolate(&all->timer, &part.timer);
+    }
+    close_run(&part);
+}
+
+void emu_grids_run_timed(struct emu_grid *grids, unsigned count)
+{
+    struct emu_timing unasked = {0}, first = {0};
+    const struct emu_launch *launch = &grids[0].launch;
+    struct emu_timing *result = launch->timing == NULL ? &unasked : launch->timing;
+    struct run run;
+    open_run(&run, grids, count, result);
+    run.most = find_most(&grids[0], count);
+    run.timer.notes_products = run.most != 0;
     run_events(&run);
-    sum_up(&run);
-    emu_levels_free(run.timer.levels);
-    emu_free(run.timer.sms);
-    emu_free(run.timer.events);
-    emu_free(run.insns);
-    emu_free(run.resident);
-    emu_arena_free(&run.arena);
+    if (run.stopped) {
+        run.timer.result = &first;
+        run_part(&run, result);
+    } else {
+        sum_up(&run);
+    }
+    close_run(&run);
 }

@@ -152,16 +152,19 @@ def test_groups_have_modelled_times():
         expect(done.returncode == 2 and "--group-sizes needs groups" in done.stderr, "none", done)
 
 
-def test_large_problems_are_sampled_and_say_so():
-    """What runs of them: 16 clusters at once, unless the environment asks for others."""
+def test_first_waves_stand_for_a_large_launch():
+    """Within 2 percent of the whole launch, of which a third runs; the output says what ran."""
     need_compiler()
-    large = "8192x8192x4096 bf16 config=tile=128x256 cluster=2x1"
+    problem = "2048x3072x1024 bf16 config=tile=128x128 cluster=2x1"
     with Folder() as folder:
-        done = bench(folder, large, settings="sample=1")
-        expect_exit(done, 0)
-        expect("stand for all" not in done.stdout, "the environment asked for it", done)
-        small = bench(folder, "256x256x256 bf16", "--json")
-        expect(json.loads(small.stdout)["sample"] == 0, "a small one runs whole", small)
+        whole, part = (bench(folder, problem, "--json", "--mhz", "1500", settings=f"sms=24,whole={whole}")
+                       for whole in (0, 1))
+        expect_exit(part, 0)
+        us = [json.loads(run.stdout)["modelled_us"] for run in (whole, part)]
+        expect(0.98 * us[0] < us[1] < 1.02 * us[0] and us[0] != us[1], f"{us}", part)
+        said = re.search(r"from the first waves: .* begun (\d+) of (\d+) sums; 4 of 12 clusters", part.stderr)
+        expect(said and 0 < int(said[1]) < int(said[2]) / 2, "which waves ran", part)
+        expect("first waves" not in whole.stderr, "all of it was asked for", whole)
 
 
 def test_power_slows_busy_tensor_cores():

@@ -19,9 +19,6 @@ import sys
 import zlib
 
 
-LARGE = 1e11  # products; of larger problems a part stands for all
-
-
 def half_of(problem):
     """All configs of a problem are in one half."""
     return "fit" if zlib.crc32(problem.encode()) % 2 == 0 else "kept"
@@ -73,8 +70,6 @@ def choose(pairs, limit, most_cost, least_configs, order):
 
 def ask_model(tool, chip, problem, config, mhz, settings):
     text = f"{problem} config={config}"
-    if cost_of(problem) > LARGE:
-        settings = f"sample=16,{settings}"
     environment = dict(os.environ)
     if settings:
         environment["JIT_GEMM_EMULATOR"] = settings
