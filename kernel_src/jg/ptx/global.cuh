@@ -120,6 +120,15 @@ JG_DEVICE u64 load_global_bits(u64 address)
     return bits;
 }
 
+// Keeps an address in one register: the compiler would else rewrite what is added to it,
+// and carry a sum for each of several loads behind it.
+JG_DEVICE void hold_address(u64 &address)
+{
+    // clang-format off
+    asm volatile("" : "+l"(address));
+    // clang-format on
+}
+
 // kBytes bytes of a device address that is a multiple of kBytes, 1, 2 or 4; 0 where they
 // are not wanted, and then nothing is read. Predicated, not branched around.
 template <u32 kBytes>

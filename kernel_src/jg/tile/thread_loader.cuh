@@ -38,6 +38,7 @@ class ThreadWord {
   public:
     JG_DEVICE void load(u64 address, u32 count, bool exists)
     {
+        ptx::hold_address(address);
 #pragma unroll
         for (u32 i = 0; i < kPieces; ++i) {
             pieces_[i] = ptx::load_global_if<kPiece>(

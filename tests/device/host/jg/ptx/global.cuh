@@ -5,6 +5,7 @@
 
 #define load_pair_if      load_pair_if_by_ptx
 #define load_pair         load_pair_by_ptx
+#define hold_address      hold_address_by_ptx
 #define load_global_if    load_global_if_by_ptx
 #define load_global_4     load_global_4_by_ptx
 #define store_global_4    store_global_4_by_ptx
@@ -16,6 +17,7 @@
 #include "kernel_src/jg/ptx/global.cuh"
 #undef load_pair_if
 #undef load_pair
+#undef hold_address
 #undef load_global_if
 #undef load_global_4
 #undef store_global_4
@@ -38,6 +40,7 @@ void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
 {
     load_pair(x, y, source, exists ? 2 : 0);
 }
+inline void hold_address(u64 &) {}
 template <u32 kBytes>
 u32 load_global_if(u64 address, bool wanted)
 {
