@@ -53,8 +53,7 @@ static void unpack(const struct input *input, int64_t batch, int64_t begin, int6
             target[row * columns + column] =
                 load_element(input->matrix, input->data, batch, row, column, by_columns) *
                 run_block_scale(input->kind, input->scales, input->scale_data, batch,
-                                is_b ? column : row, is_b ? row : column,
-                                is_b ? rows : columns);
+                                is_b ? column : row, is_b ? row : column);
         }
     }
 }

@@ -7,8 +7,10 @@
 
 /* The library's rules: docs/grouped.md. */
 enum {
-    BAND_ROWS = 128, /* of scales in 128x4 */
-    BLOCK_ROWS = 128 /* of one group, where rows name theirs */
+    BAND_ROWS = 128,      /* of scales in 128x4 */
+    BLOCK_ROWS = 128,     /* of one group, where rows name theirs */
+    END_STEP = 32,        /* elements of K at whose multiples groups end, */
+    SPREAD_END_STEP = 128 /* and where elements of 4 bits lie beside those of 8 */
 };
 
 bool run_groups_are_stacked(const struct run_groups *groups)
@@ -87,6 +89,44 @@ static int64_t needed_extent(const struct run_groups *groups)
         most = groups->numbers[i] > most ? groups->numbers[i] : most;
     }
     return have_ends(groups) ? sum : most;
+}
+
+/* Elements of K at whose multiples groups end: where K-major matrices come by copies that
+ * the tensor core multiplies by scales. */
+static int64_t end_step(const jit_gemm_problem *problem)
+{
+    const bool is_k_major = problem->a.layout == JIT_GEMM_LAYOUT_K_MAJOR ||
+                            problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR;
+    const jit_gemm_scale *scale = &problem->a.scale;
+    const bool is_multiplied =
+        scale->kind == JIT_GEMM_SCALE_BLOCK &&
+        (scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3);
+    if (!run_groups_divide_k(problem->group_by) || !is_k_major || !is_multiplied) {
+        return 1;
+    }
+    const bool has_one_size = (problem->a.dtype == JIT_GEMM_DTYPE_E2M1) ==
+                              (problem->b.dtype == JIT_GEMM_DTYPE_E2M1);
+    return has_one_size ? END_STEP : SPREAD_END_STEP;
+}
+
+/* Ends that the kernel would count as less: a list of them is an error, others move. */
+static int settle_ends(const struct run_groups *groups, int64_t step, int64_t extent,
+                       bool is_list)
+{
+    for (int64_t i = 0; i < groups->count; i++) {
+        const int64_t rest = groups->numbers[i] % step;
+        if (rest != 0 && groups->numbers[i] != extent && is_list) {
+            return cli_usage_error(
+                "--group-sizes: a group ends at %" PRId32
+                " of K; with K-major inputs and scales of this kind each "
+                "but the last ends at a multiple of %" PRId64,
+                groups->numbers[i], step);
+        }
+        if (rest != 0 && groups->numbers[i] != extent) {
+            groups->numbers[i] -= (int32_t)rest;
+        }
+    }
+    return CLI_OK;
 }
 
 /* All the same, and of what lies one after the other each in some group. */
@@ -330,6 +370,7 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
         for (int64_t i = 1; i < ret_groups->count; i++) { /* sizes become ends */
             ret_groups->numbers[i] += ret_groups->numbers[i - 1];
         }
+        return settle_ends(ret_groups, end_step(problem), *extent, is_list);
     }
     return code;
 }
@@ -505,18 +546,17 @@ int64_t *run_groups_map_scales(const struct run_groups *groups,
     return rows;
 }
 
-int64_t run_groups_scale_blocks(const struct run_groups *groups, int64_t k, int64_t block)
+int64_t run_groups_scale_depth(const struct run_groups *groups, int64_t k, int64_t step)
 {
-    return run_groups_divide_k(groups->by) ? k / block + groups->count
-                                           : (k + block - 1) / block;
+    return run_groups_divide_k(groups->by) ? (k / step + groups->count) * step : k;
 }
 
-int64_t run_groups_scale_block(const struct run_groups *groups, int64_t group, int64_t at,
-                               int64_t block)
+int64_t run_groups_scale_place(const struct run_groups *groups, int64_t group, int64_t at,
+                               int64_t step)
 {
     if (!run_groups_divide_k(groups->by)) {
-        return at / block;
+        return at;
     }
     const int64_t begin = range_of(groups, group).begin;
-    return begin / block + group + (at > begin ? (at - begin) / block : 0);
+    return (begin / step + group) * step + (at > begin ? at - begin : 0);
 }

@@ -69,11 +69,12 @@ bool *run_groups_list_rows(const struct run_groups *groups, int64_t batch, int64
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m);
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row);
 
-/* Blocks of K that scales have of `k` elements, and which has that of element `at` of a
- * group: groups along K begin at a block of their own. Elements of others are anywhere. */
-int64_t run_groups_scale_blocks(const struct run_groups *groups, int64_t k, int64_t block);
-int64_t run_groups_scale_block(const struct run_groups *groups, int64_t group, int64_t at,
-                               int64_t block);
+/* Elements of K that scales are laid out for, of `k` elements, and where among them element
+ * `at` of a group lies: groups along K begin at a step of their own, of so many elements.
+ * Elements of others are anywhere. */
+int64_t run_groups_scale_depth(const struct run_groups *groups, int64_t k, int64_t step);
+int64_t run_groups_scale_place(const struct run_groups *groups, int64_t group, int64_t at,
+                               int64_t step);
 
 /* Sets each byte of what belongs to no group: of rows of the view, or of its columns, which
  * are D's rows, or with `is_k` of elements of K. Nothing where groups do not divide those.

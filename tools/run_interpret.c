@@ -130,7 +130,7 @@ static double block_scale_at(const struct interpreter *all, int index, int64_t b
                              int64_t mn, int64_t k)
 {
     return run_block_scale(kind_at(all, index), input_at(all, index), all->inputs[index],
-                           batch, mn, k, all->launch->inputs.k);
+                           batch, mn, k);
 }
 
 static double dot(const struct interpreter *all, const struct place *place)

@@ -12,8 +12,9 @@ struct run_matrix {
     uint64_t base;    /* the allocation: guard, matrix, guard */
     uint64_t address; /* of the matrix: aligned to 256, or no better than promised */
     const struct run_groups
-        *groups;        /* of scales of A of one byte, of their rows; or NULL */
-    int64_t scale_rows; /* of scales of one byte: of a batch; in 128x4 without bands */
+        *groups;          /* of scales of A of one byte, of their rows; or NULL */
+    int64_t scale_rows;   /* of scales of one byte: of a batch; in 128x4 without bands, */
+    int64_t scale_blocks; /* and blocks of K that they are laid out for */
 };
 
 /* Bytes that a matrix of this type is aligned to if the problem promises `promised`: at

@@ -16,20 +16,35 @@ static bool is_of_bytes(const jit_gemm_scale *scale)
     return scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3;
 }
 
+/* Elements of K at whose multiples the scales of a group along K begin: a block, or of
+ * scales of a byte the four of a word. */
+static int64_t step_of(const jit_gemm_scale *scale)
+{
+    return (is_of_bytes(scale) ? 4 : 1) * (int64_t)scale->block_k;
+}
+
+/* Blocks that scales are laid out for, of so many elements. */
+static int64_t count_blocks(const struct run_groups *groups,
+                            const struct run_scale_row *row)
+{
+    const int64_t k = run_groups_scale_depth(groups, row->k, step_of(row->scale));
+    return (k + row->scale->block_k - 1) / row->scale->block_k;
+}
+
 /* Scales of blocks, those of f32 in rows that lie further apart than packed; between them
  * is poison. */
 static struct element_view view_blocks(const struct run_groups *groups,
                                        const struct run_scale_row *row)
 {
     const jit_gemm_scale *scale = row->scale;
+    const int64_t blocks = count_blocks(groups, row);
     if (is_of_bytes(scale)) {
         const int64_t count =
             row->is_b ? row->count : run_groups_scale_rows(groups, row->count);
         return quantise_scale_view(scale, row->batch, quantise_scale_rows(scale, count),
-                                   row->k);
+                                   blocks * scale->block_k);
     }
     const int64_t rows = quantise_scale_rows(scale, row->count);
-    const int64_t blocks = run_groups_scale_blocks(groups, row->k, scale->block_k);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     struct element_view view = {.dtype = scale->dtype ? scale->dtype : JIT_GEMM_DTYPE_F32,
                                 .batch = row->batch,
@@ -41,20 +56,19 @@ static struct element_view view_blocks(const struct run_groups *groups,
     return view;
 }
 
-/* Element of a batch that is scale (row, block), where there are so many rows of them. */
+/* Element of a batch that is scale (row, block), where there are so many of both. */
 static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
-                           int64_t rows, int64_t row, int64_t block, int64_t count_of_k)
+                           int64_t rows, int64_t blocks, int64_t row, int64_t block)
 {
     if (is_of_bytes(scale)) {
-        return quantise_scale_index(scale, rows, count_of_k, row, block);
+        return quantise_scale_index(scale, rows, blocks * scale->block_k, row, block);
     }
     return scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN ? block * view->ld + row
                                                          : row * view->ld + block;
 }
 
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k,
-                       int64_t count_of_k)
+                       const void *data, int64_t batch, int64_t mn, int64_t k)
 {
     const struct element_view *view = &scales->view;
 
@@ -65,11 +79,12 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     const int64_t row = scales->groups != NULL
                             ? run_groups_scale_row(scales->groups, batch, own_row)
                             : own_row;
-    const int64_t block =
+    const int64_t place =
         scales->groups != NULL
-            ? run_groups_scale_block(scales->groups, batch, k, scale->block_k)
-            : k / scale->block_k;
-    const int64_t at = index_block(scale, view, scales->scale_rows, row, block, count_of_k);
+            ? run_groups_scale_place(scales->groups, batch, k, step_of(scale))
+            : k;
+    const int64_t at = index_block(scale, view, scales->scale_rows, scales->scale_blocks,
+                                   row, place / scale->block_k);
     return element_load(
         view->dtype, data,
         (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
@@ -82,16 +97,40 @@ static double scale_of(jit_gemm_dtype dtype, float random)
                                          : 0.125 + 2.0 * fabs((double)random);
 }
 
+/* Of each of so many blocks of K: is it a group's, or are there no groups along K? Owned by
+ * the caller. */
+static bool *list_blocks(const struct run_groups *groups, const struct run_scale_row *row,
+                         int64_t blocks)
+{
+    const int64_t block_k = row->scale->block_k;
+    const bool has_groups = run_groups_divide_k(groups->by);
+    bool *is_used = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(*is_used));
+
+    for (int64_t i = 0; i < blocks; i++) {
+        is_used[i] = !has_groups;
+    }
+    for (int64_t group = 0; has_groups && group < groups->count; group++) {
+        const struct run_rows depth = run_groups_depth(groups, group, row->k);
+        for (int64_t k = depth.begin; k < depth.end; k += block_k) {
+            is_used[run_groups_scale_place(groups, group, k, step_of(row->scale)) /
+                    block_k] = true;
+        }
+    }
+    return is_used;
+}
+
 /* For the blocks that there are; all else stays NaN. */
 static int create_pieces(jit_gemm_context *context, const struct run_groups *all_groups,
                          const struct run_scale_row *row, const struct element_view *view,
                          uint64_t seed)
 {
-    const struct run_groups *groups = row->is_b ? NULL : all_groups;
+    const bool divide_k = run_groups_divide_k(all_groups->by);
+    const struct run_groups *groups = row->is_b && !divide_k ? NULL : all_groups;
     const int64_t rows = quantise_scale_rows(row->scale, row->count);
-    const int64_t blocks = (row->k + row->scale->block_k - 1) / row->scale->block_k;
+    const int64_t blocks = count_blocks(all_groups, row);
     struct element_view random = {JIT_GEMM_DTYPE_F32, 1, 1, blocks, blocks, blocks};
     float *values = cli_alloc((size_t)(blocks > 0 ? blocks : 1) * sizeof(float));
+    bool *is_used = list_blocks(all_groups, row, blocks);
     void *data = cli_alloc(element_view_bytes(view));
 
     element_fill_poison(view, data);
@@ -106,15 +145,19 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
         element_fill_random(&random, values, seed + (uint64_t)i);
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t at = batch * view->batch_stride +
-                               index_block(row->scale, view, rows, at_row, block, row->k);
-            element_store(view->dtype, data, (size_t)at,
-                          scale_of(view->dtype, values[block]));
+                               index_block(row->scale, view, rows, blocks, at_row, block);
+            if (is_used[block]) {
+                element_store(view->dtype, data, (size_t)at,
+                              scale_of(view->dtype, values[block]));
+            }
         }
     }
     const int code = run_matrix_create(context, view, data, COPY_ALIGNMENT, row->target);
     row->target->groups = groups;
     row->target->scale_rows = rows;
+    row->target->scale_blocks = blocks;
     free(values);
+    free(is_used);
     free(data);
     return code;
 }
@@ -123,21 +166,13 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
 static void poison_rest(const struct run_groups *groups, const struct run_scale_row *row,
                         const struct element_view *view, void *data)
 {
-    const int64_t block_k = row->scale->block_k;
     const int64_t rows = quantise_scale_rows(row->scale, row->count);
-    const int64_t blocks = run_groups_scale_blocks(groups, row->k, block_k);
-    bool *is_used = cli_alloc((size_t)blocks * sizeof(*is_used));
+    const int64_t blocks = count_blocks(groups, row);
+    bool *is_used = list_blocks(groups, row, blocks);
 
-    memset(is_used, 0, (size_t)blocks * sizeof(*is_used));
-    for (int64_t group = 0; group < groups->count; group++) {
-        const struct run_rows depth = run_groups_depth(groups, group, row->k);
-        for (int64_t k = depth.begin; k < depth.end; k += block_k) {
-            is_used[run_groups_scale_block(groups, group, k, block_k)] = true;
-        }
-    }
     for (int64_t i = 0; i < blocks * rows; i++) {
         const int64_t block = i / rows;
-        const int64_t at = index_block(row->scale, view, rows, i % rows, block, row->k);
+        const int64_t at = index_block(row->scale, view, rows, blocks, i % rows, block);
         if (!is_used[block]) {
             memset((char *)data + element_bytes(view->dtype, (size_t)at),
                    element_poison_byte(view->dtype), element_size(view->dtype));

@@ -21,11 +21,9 @@ struct run_scale_row {
 int run_block_scales_create(jit_gemm_context *context, const struct run_groups *groups,
                             const struct run_scale_row *row, uint64_t seed);
 
-/* The scale of the block of row `mn` of A or column of B, and of element `k` along K, of
- * which there are `count_of_k`. `data` is what run_matrix_download gave of `scales`. 1 if
- * the scale is none of blocks. */
+/* The scale of the block of row `mn` of A or column of B, and of element `k` along K.
+ * `data` is what run_matrix_download gave of `scales`. 1 if the scale is none of blocks. */
 double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *scales,
-                       const void *data, int64_t batch, int64_t mn, int64_t k,
-                       int64_t count_of_k);
+                       const void *data, int64_t batch, int64_t mn, int64_t k);
 
 #endif

@@ -151,7 +151,9 @@ typedef enum jit_gemm_group_by {
      * along K, which counts that of all groups; each group has a C and a D of M x N, as a
      * batch has. The number of a group is the element of K at which it ends; it begins
      * where the one before it ends, the first one at 0. The sum of an empty group is 0. A
-     * and B are MN-major, or have `alignment` of one element. */
+     * and B are MN-major, or have `alignment` of one element; or they have scales that the
+     * tensor core multiplies by, and groups end at multiples of 32, with e2m1 beside 8-bit
+     * floats of 128: a number between counts as the multiple below it, unless it is K. */
     JIT_GEMM_GROUP_BY_K_OFFSETS = 4,
     /** Each group has an A, B, C and D of its own, anywhere: their addresses, and if need
      * be their leading dimensions, are in arrays in device memory (::jit_gemm_args.a). M is

@@ -149,11 +149,11 @@ static jit_gemm_status check_scales(const jit_gemm_problem *problem)
 }
 
 /* Of A or B, where groups lie along K. */
-static jit_gemm_status check_along_k(const char *layout_field, const char *scale_field,
+static jit_gemm_status check_along_k(const char *layout_field,
                                      const jit_gemm_matrix *matrix)
 {
     const bool is_mn_major = matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR;
-    if (!is_mn_major &&
+    if (!is_mn_major && !jg_scale_is_multiplied(&matrix->scale) &&
         jg_alignment_of(matrix) * 8 > (uint32_t)jg_dtype_bits(matrix->dtype)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, layout_field,
                        "give JIT_GEMM_LAYOUT_MN_MAJOR, or in `alignment` the bytes of one "
@@ -161,14 +161,6 @@ static jit_gemm_status check_along_k(const char *layout_field, const char *scale
                        "there is no kernel for groups along K of a K-major matrix: they "
                        "would begin inside of %u bytes",
                        jg_alignment_of(matrix));
-    }
-    if (matrix->scale.kind == JIT_GEMM_SCALE_BLOCK &&
-        jg_scale_is_multiplied(&matrix->scale)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, scale_field,
-                       "give scales of f32, 1x128 or 128x128, or none, tensor or vector",
-                       "there is no kernel for scale %s with groups along K: its pieces "
-                       "would have scales of several",
-                       jg_scale_name(&matrix->scale));
     }
     return JIT_GEMM_OK;
 }
@@ -234,8 +226,8 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
         return JIT_GEMM_OK;
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
-        JG_TRY(check_along_k("problem.a.layout", "problem.a.scale.kind", &problem->a));
-        JG_TRY(check_along_k("problem.b.layout", "problem.b.scale.kind", &problem->b));
+        JG_TRY(check_along_k("problem.a.layout", &problem->a));
+        JG_TRY(check_along_k("problem.b.layout", &problem->b));
         JG_TRY(check_operand_count(epilogue));
     } else {
         JG_TRY(check_layouts(problem));
@@ -254,11 +246,13 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
                : m;
 }
 
-int64_t jg_groups_scale_blocks(jit_gemm_group_by group_by, int64_t k, int64_t groups,
-                               uint32_t block_k)
+int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t groups,
+                              const jit_gemm_scale *scale)
 {
-    return group_by == JIT_GEMM_GROUP_BY_K_OFFSETS ? k / block_k + groups
-                                                   : jg_ceil_div(k, block_k);
+    const int64_t blocks = jg_scale_is_multiplied(scale) ? JG_SCALE_PIECE_BLOCKS : 1;
+    const int64_t step = blocks * scale->block_k;
+    return group_by == JIT_GEMM_GROUP_BY_K_OFFSETS && k > 0 ? (k / step + groups) * step
+                                                            : k;
 }
 
 int64_t jg_groups_row_blocks(const struct jg_problem *problem)
@@ -362,9 +356,10 @@ bool jg_groups_check(struct jg_trial *trial)
 bool jg_groups_complete(struct jg_trial *trial)
 {
     struct jg_derived *derived = &trial->derived;
+    const bool has_k_major = !trial->product.a.is_mn_major || !trial->product.b.is_mn_major;
     if (trial->product.group_by != JIT_GEMM_GROUP_BY_K_OFFSETS ||
-        jg_loads_by_threads(&trial->product)) {
-        return true;
+        jg_loads_by_threads(&trial->product) || has_k_major) {
+        return true; /* K-major, blocks come whole: see jg/tile/tile_loader.cuh */
     }
     if (derived->a_box.row_bytes < JG_ROW_BYTES ||
         derived->b_box.row_bytes < JG_ROW_BYTES) {

@@ -61,10 +61,12 @@ bool jg_groups_complete(struct jg_trial *trial);
  * offsets each begins at 128 rows of its own, begin / 128 plus its number. */
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups);
 
-/* Scales of blocks along `k` elements: of groups along K each begins at a block of its own,
- * begin / block_k plus its number. */
-int64_t jg_groups_scale_blocks(jit_gemm_group_by group_by, int64_t k, int64_t groups,
-                               uint32_t block_k);
+/* Elements of K that scales of blocks are laid out for, of `k` elements of A and B: of
+ * groups along K each begins at a step of its own, begin / step plus its number. A step is
+ * a block, or of scales that the tensor core multiplies by four, as pieces have them. 0 of
+ * 0. */
+int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t groups,
+                              const jit_gemm_scale *scale);
 
 /* Bytes of shared memory in which a CTA counts the tiles of the groups, or lists blocks of
  * rows (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */

@@ -325,7 +325,7 @@ enum {
     COLUMN_STEP = 4, /* what a column of scales is rounded up to */
     PIECE_ROWS = JG_SCALE_PIECE_ROWS,
     SMALL_ROWS = 8, /* of the layout 8x4 */
-    PIECE_BLOCKS = 4
+    PIECE_BLOCKS = JG_SCALE_PIECE_BLOCKS
 };
 
 struct jg_scale_extent jg_scale_extent(const jit_gemm_scale *scale, int64_t mn, int64_t k)

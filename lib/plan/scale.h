@@ -14,7 +14,11 @@
 #define JG_SCALES        "scales: none tensor vector 1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv"
 #define JG_SCALE_LAYOUTS "layouts: row column 128x4 8x4 mn_k4; linear is row"
 
-enum { JG_SCALE_PIECE_ROWS = 128, JG_SCALE_PIECE_BYTES = 512 /* of the layout 128x4 */ };
+enum { /* of the layout 128x4 */
+       JG_SCALE_PIECE_ROWS = 128,
+       JG_SCALE_PIECE_BLOCKS = 4,
+       JG_SCALE_PIECE_BYTES = 512
+};
 
 /* As a problem's text writes it; "unknown" for what jg_scale_check refuses. */
 const char *jg_scale_name(const jit_gemm_scale *scale);

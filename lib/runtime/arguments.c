@@ -425,10 +425,11 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
 {
     const int64_t rows = jg_ceil_div(launch->sizes[row->inner], scale->block_mn);
     const jit_gemm_group_by group_by = launch->kernel->problem.group_by;
-    const int64_t blocks = jg_groups_scale_blocks(group_by, launch->sizes[SIZE_K],
-                                                  launch->params->batch, scale->block_k);
+    const int64_t k = jg_groups_scale_depth(group_by, launch->sizes[SIZE_K],
+                                            launch->params->batch, scale);
+    const int64_t blocks = jg_ceil_div(k, scale->block_k);
     const struct jg_scale_extent packed =
-        jg_scale_extent(scale, launch->sizes[row->inner], blocks * scale->block_k);
+        jg_scale_extent(scale, launch->sizes[row->inner], k);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     const struct jg_array array = {.field = row->field,
                                    .description = row->description,
@@ -457,11 +458,16 @@ static struct jg_array packed_scales(const struct launch *launch, const struct r
                                      const jit_gemm_scale *scale, enum size mn, enum size k)
 {
     const bool has_bands = mn == SIZE_M && scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4;
-    const int64_t rows =
-        has_bands ? jg_groups_scale_rows(launch->kernel->problem.group_by,
-                                         launch->sizes[mn], launch->params->batch)
-                  : launch->sizes[mn];
-    const struct jg_scale_extent extent = jg_scale_extent(scale, rows, launch->sizes[k]);
+    const jit_gemm_group_by group_by = launch->kernel->problem.group_by;
+    const int64_t groups = launch->params->batch;
+    const bool is_along_k = k == SIZE_K && group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+    const int64_t rows = has_bands
+                             ? jg_groups_scale_rows(group_by, launch->sizes[mn], groups)
+                             : launch->sizes[mn];
+    const int64_t depth =
+        is_along_k ? jg_groups_scale_depth(group_by, launch->sizes[k], groups, scale)
+                   : launch->sizes[k];
+    const struct jg_scale_extent extent = jg_scale_extent(scale, rows, depth);
     return (struct jg_array){.field = row->field,
                              .description = row->description,
                              .is_plural = true,
@@ -473,7 +479,7 @@ static struct jg_array packed_scales(const struct launch *launch, const struct r
                              .extents = launch->extents,
                              .alignment = jg_bytes_of(scale->dtype, 1),
                              .alignment_key = row->alignment_key,
-                             .is_stacked = is_stacked(launch, mn)};
+                             .is_stacked = is_stacked(launch, mn) || is_along_k};
 }
 
 /* Those of MX: pieces of 512 bytes, which a tensor map has as rows of words of four. Others

@@ -354,8 +354,6 @@ Test(groups, scales_along_k_have_a_block_more_for_each_group)
     api_fixture_driver()->cc_major = 10;
     api_fixture_driver()->cc_minor = 0;
     api_fixture_open(&fixture);
-    const jit_gemm_problem pieces = api_problem(
-        "m=512 n=256 k=1024 a=mxfp8 d=bf16 groups=4 group_by=k_offsets layout=tn");
     jit_gemm *gemm =
         create(&fixture, "m=512 n=256 k=1000 a=e4m3 d=bf16 groups=4 group_by=k_offsets "
                          "layout=tn a_scale=1x128 b_scale=128x128 "
@@ -379,11 +377,41 @@ Test(groups, scales_along_k_have_a_block_more_for_each_group)
     cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
     cr_expect(api_error_has("args.b_scale.batch_stride: the scales have all groups"), "%s",
               jit_gemm_last_error());
-    cr_expect_eq(jit_gemm_check(fixture.context, &pieces), JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect(api_error_has("problem.a.scale.kind: there is no kernel for scale mx with "
-                            "groups along K"),
-              "%s", jit_gemm_last_error());
     jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
+/* Of 1000 elements 7 + 4 pieces of MX, of 1024 16 + 4 of NV, for 128 rows each. */
+Test(groups, pieces_along_k_are_one_more_for_each_group)
+{
+    static const struct {
+        const char *text;
+        int64_t ld;
+    } rows[] = {
+        {"m=512 n=256 k=1000 a=mxfp8 d=bf16 groups=4 group_by=k_offsets layout=tn",
+         (7 + 4) * 512},
+        {"m=512 n=256 k=1024 nvfp4 d=bf16 groups=4 group_by=k_offsets", (16 + 4) * 512}};
+    struct api_fixture fixture;
+    api_fixture_driver()->cc_major = 10;
+    api_fixture_driver()->cc_minor = 0;
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = create(&fixture, rows[i].text);
+        jit_gemm_args args = right_args();
+        args.a_scale.pointer = UINT64_C(5) << 32;
+        args.b_scale.pointer = UINT64_C(6) << 32;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s",
+                     jit_gemm_last_error());
+        const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+        cr_expect_eq(params->a_scale.ld, rows[i].ld, "%s", rows[i].text);
+        cr_expect_eq(params->b_scale.ld, rows[i].ld);
+        cr_expect_eq(params->a_scale.batch_stride, 0);
+        args.b_scale.batch_stride = 1 << 20;
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+        cr_expect(api_error_has("args.b_scale.batch_stride: the scales have all groups"),
+                  "%s", jit_gemm_last_error());
+        jit_gemm_destroy(&gemm);
+    }
     api_fixture_close(&fixture);
 }
 

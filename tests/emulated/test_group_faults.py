@@ -75,6 +75,15 @@ DEPTH_KERNELS = {
                             "--arch", "sm_90a"],
     "along K, scales of blocks": ["m=136", "n=136", "a=e4m3", "d=f32", "layout=tn", "a_scale=1x128",
                                   "b_scale=128x128", *DEPTHS, "--arch", "sm_100a"],
+    "along K, scales of the tensor core": ["m=136", "n=264", "k=512", "nvfp4", "d=f32", "groups=6",
+                                           "group_by=k_offsets", "--group-sizes", "0,96,32,0,320,32", "--arch",
+                                           "sm_100a", "--config", "mma=128x64 cluster=1x1"],
+    "along K, pairs with scales": ["m=256", "n=256", "a=mxfp8", "d=f32", "layout=tn", *DEPTHS, "--arch", "sm_100a",
+                                   "--config", "mma=256x256 cta_group=2 cluster=2x1"],
+    # K of no group is NaN, before which the last group ends without any.
+    "along K, K-major with scales": ["m=136", "n=144", "k=512", "a=mxfp8", "d=f32", "groups=6",
+                                     "group_by=k_offsets", "--group-sizes", "0,96,32,0,320,0", "--arch", "sm_100a",
+                                     "--config", "mma=128x64 cluster=1x1"],
 }
 
 POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
@@ -255,10 +264,17 @@ DEPTH_FAULTS = [
     ("eight rows for one", "at += is_whole ? kRows : 1;", "at += kRows;"),
     ("maps of A for B", "tail_maps_ + kTailBoxes", "tail_maps_"),
     ("the other box", "is_whole ? &maps[0] : &maps[1]", "is_whole ? &maps[1] : &maps[0]"),
-    ("scales of blocks of two groups", "(begin / kBlockK + group) * kBlockK", "begin / kBlockK * kBlockK"),
-    ("scales of the next block", "(begin / kBlockK + group) * kBlockK", "(begin / kBlockK + group + 1) * kBlockK"),
+    ("scales of blocks of two groups", "(begin / kStep + group) * kStep", "begin / kStep * kStep"),
+    ("scales of the next block", "(begin / kStep + group) * kStep", "(begin / kStep + group + 1) * kStep"),
     ("scales of what no group has", "end_ = kAlongK ? item.k_end : k_", "end_ = k_"),
     ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
+    ("pieces from the matrix's begin", "GroupScales<Config>::begin(item.k_first, item.batch) + k - item.k_first", "k"),
+    ("pieces of a group's first stage", "item.batch) + k - item.k_first", "item.batch)"),
+    ("instructions up to the end of all K", "kAlongK ? item.k_end : k_end", "k_end"),
+    ("whole stages of scales", "kWholeBlocks || i == 0 || i * kMmaK < k", "true"),
+    ("scales of the next group are not cleared", "clear_scales(scale_tiles, k);", ""),
+    ("a group without K has somebody's elements", "if (k == work.k_end) {", "if (false) {"),
+    ("a group without K has somebody's scales", ": k_ / Tiles::kPieceK + groups_;", ": k / Tiles::kPieceK;"),
 ]
 
 # Tried in the kernels whose groups have matrices of their own.

@@ -77,6 +77,8 @@ def draw_depths(draw, arch):
         [(64, "bf16", ["bf16", "f32"]), (64, "f16", ["f16"]), (128, "e4m3", ["bf16"])] +
         [(32, "tf32", ["f32"]), (128, "s8", ["s32"])] *
         (arch == "sm_100a"))
+    if arch == "sm_100a" and draw.random() < 0.3:
+        return draw_scaled_depths(draw)
     groups = draw.choice([1, 2, 3, 5, 9, 33])
     some = [0, 0, 1, 7, 8, 9, step - 1, step, step + 1, 3 * step - 16, 4 * step + 3]
     lists = [[draw.choice(some) for _ in range(groups)] for _ in range(LISTS)]
@@ -98,6 +100,29 @@ def draw_depths(draw, arch):
     if a == "e4m3" and draw.random() < 0.6:
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=1x128 b_scale=1x128",
                               "a_scale=128x128 a_scale_layout=column", "b_scale=1x128"]).split()
+    return words, lists, "k_offsets"
+
+
+def draw_scaled_depths(draw):
+    """The same with scales that the tensor core multiplies by: K-major, groups end at multiples."""
+    types = draw.choice(["a=mxfp8", "a=mxfp8e5m2 b=mxfp8", "mxfp4", "nvfp4", "a=mxfp8 b=mxfp4",
+                         "a=e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=1x128ue8m0 b_scale_layout=128x4"])
+    layout = draw.choice(["nt", "nn", "tt", "tn", "tn"] if "fp4" not in types else ["nt"])
+    step = 1 if layout == "tn" else 128 if "b=mxfp4" in types else 32
+    groups = draw.choice([1, 2, 3, 5, 9])
+    some = [0, 0, 1, 31, 32, 33, 64, 96, 127, 128, 160, 257, 512, 544]
+    lists = [[-(-draw.choice(some) // step) * step for _ in range(groups)] for _ in range(LISTS)]
+    k = max(step, *map(sum, lists)) + draw.choice([0, 0, 32, 128])
+    k = -(-k // (128 if "b=mxfp4" in types else 32 if "fp4" in types else 16)) * (
+        128 if "b=mxfp4" in types else 32 if "fp4" in types else 16)
+    m, n = draw.choice([16, 128, 208, 272]), draw.choice([64, 128, 144, 256])
+    n = fewer(n, m * groups)
+    words = [f"m={m}", f"n={n}", f"k={k}", *types.split(), f"d={draw.choice(['bf16', 'f32'])}",
+             f"groups={groups}", "group_by=k_offsets", f"layout={layout}"]
+    if draw.random() < 0.4:
+        words.append("dynamic=" + draw.choice(["k", "m,k", "m,n,k"]))
+    if draw.random() < 0.3:
+        words.append("c=f32")
     return words, lists, "k_offsets"
 
 

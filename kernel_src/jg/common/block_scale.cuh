@@ -35,15 +35,6 @@ struct BlockScale {
     }
 };
 
-// With groups along K, which begin anywhere, each group's scales begin at a block of their
-// own: an element of K that lies where the first of group `group` would without groups,
-// which begins at element `begin`.
-JG_DEVICE u32 scales_of_group(u32 begin, u32 group)
-{
-    constexpr u32 kBlockK = 128;
-    return (begin / kBlockK + group) * kBlockK;
-}
-
 // What the layout 128x4 is made of: the scales of 128 rows and of 4 blocks along K.
 struct ScalePiece {
     static constexpr u32 kRows = 128;
@@ -81,6 +72,27 @@ constexpr JG_DEVICE bool is_block_scaled()
            IsSame<typename Config::ABlockScale, NvScale>::value ||
            IsSame<typename Config::ABlockScale, PowerScale>::value;
 }
+
+// With groups along K, which begin anywhere, each group's scales begin at a block of their
+// own, in pieces at a piece: at an element of K that lies where the first of group `group`
+// would without groups, which begins at element `begin`.
+template <class Config>
+struct GroupScales {
+    static constexpr JG_DEVICE u32 elements_of_step()
+    {
+        if constexpr (is_block_scaled<Config>()) {
+            return ScalePiece::kBlocks * Config::ABlockScale::kBlockK;
+        } else {
+            return 128;
+        }
+    }
+    static constexpr u32 kStep = elements_of_step();
+
+    static JG_DEVICE u32 begin(u32 begin, u32 group)
+    {
+        return (begin / kStep + group) * kStep;
+    }
+};
 
 // Are sums multiplied by scales when they leave the tensor core?
 template <class Config>

@@ -68,7 +68,7 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
         if constexpr (is_block_scaled<Config>() || promotes_block_scales<Config>()) {
             const u32 own_k =
                 Config::kGroupBy == GroupBy::kKOffsets
-                    ? scales_of_group(k_range.begin, batch) + k - k_range.begin
+                    ? GroupScales<Config>::begin(k_range.begin, batch) + k - k_range.begin
                     : k;
             product *=
                 block_scale<typename Config::ABlockScale>(

@@ -6,7 +6,9 @@
 //   kCounts    each group has shape.m rows, as the matrices of a batch; a number is how
 //              many of them, the first ones, it uses
 //   kKOffsets  groups lie one after the other along K, in A and B: what is called a row
-//              here is an element of K; D is that of a batch
+//              here is an element of K; D is that of a batch. Where K-major matrices come
+//              by copies, a number counts as the multiple of kKStep below it, unless all
+//              of K ends there
 //   kPointers  as kCounts, but that each group has an A, B, C and D of its own
 //              (common/group_matrix.cuh); without numbers each has shape.m rows
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
@@ -65,6 +67,14 @@ template <class Config>
 class GroupRows {
     static constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
     static constexpr bool kStacked = kAlongK || Config::kGroupBy == GroupBy::kOffsets;
+    // Elements of K: 16 bytes or more, and no less than a multiplication of the tensor core
+    // takes, or half of one whose scales can be cleared. Copies that spread elements begin
+    // at multiples of 128.
+    static constexpr u32 kKStep =
+        !kAlongK || !is_block_scaled<Config>() || !(Config::kAKMajor || Config::kBKMajor)
+            ? 1
+        : kBits<typename Config::A> != kBits<typename Config::B> ? 128
+                                                                 : 32;
 
   public:
     template <class ShapeT>
@@ -127,7 +137,7 @@ class GroupRows {
             }
         }
         const i32 size = sizes_[group];
-        return static_cast<u32>(size < 0 ? 0 : size > rows_ ? rows_ : size);
+        return static_cast<u32>(size < 0 ? 0 : size >= rows_ ? rows_ : size & -kKStep);
     }
 
     const i32 *sizes_;

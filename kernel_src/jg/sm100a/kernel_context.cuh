@@ -248,8 +248,8 @@ struct KernelContext {
                 ScaledMmaOp<Config>::issue(
                     smem.input[i], smem.scales.stage[i], tmem.scales().block(cell.index()),
                     accumulator, item.col + (Config::kTransposed ? item.scale_shift : 0),
-                    ScaleTiles<Config>::first_block(begin),
-                    begin < shape.k ? shape.k - begin : 0, k == first);
+                    ScaleTiles<Config>::first_block(item, begin),
+                    ScaleTiles<Config>::left(item, begin, shape.k), k == first);
             } else {
                 Mma::issue(smem.input[i], Group::blocks(end - k), accumulator, k == first);
             }

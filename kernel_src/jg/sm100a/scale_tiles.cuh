@@ -12,7 +12,8 @@
 // tensor core of each multiplies all of these. A tile's first column may lie inside of a
 // piece, at a multiple of 32. Pieces that the matrix lacks are zeros. Where a tile has both
 // accumulators of a gated D, from two halves of a matrix, it has the pieces of each: a half
-// begins with a piece.
+// begins with a piece. With groups along K each group's begin with a piece of their own;
+// the last stage of one may bring pieces of the next, which are not multiplied.
 //
 // Called by: the load thread, for a stage that it has acquired; their bytes count at the
 // stage's barrier, as its tiles' do.
@@ -40,10 +41,29 @@ struct alignas(128) ScaleTiles {
     static constexpr u32 kBlocks = Config::kBlockK / Config::ABlockScale::kBlockK;
     static constexpr bool kSharesPiece = kBlocks < ScalePiece::kBlocks; // with other stages
     static constexpr u32 kKPieces = kSharesPiece ? 1 : kBlocks / ScalePiece::kBlocks;
-    // Of a stage that begins at element `k`, its first block's place in the piece.
-    static constexpr JG_DEVICE u32 first_block(u32 k)
+    static constexpr u32 kPieceK = ScalePiece::kBlocks * Config::ABlockScale::kBlockK;
+    static constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
+    static_assert(!kAlongK || Config::kK == 0, "only the device has the K of a group");
+    // Of an item's stage that begins at element `k`: where its scales would lie without
+    // groups,
+    static JG_DEVICE u32 place(const WorkItem &item, u32 k)
     {
-        return kSharesPiece ? k / Config::ABlockScale::kBlockK % ScalePiece::kBlocks : 0;
+        return kAlongK
+                   ? GroupScales<Config>::begin(item.k_first, item.batch) + k - item.k_first
+                   : k;
+    }
+    // its first block's place in the piece,
+    static JG_DEVICE u32 first_block(const WorkItem &item, u32 k)
+    {
+        return kSharesPiece
+                   ? place(item, k) / Config::ABlockScale::kBlockK % ScalePiece::kBlocks
+                   : 0;
+    }
+    // and elements from there on to the end of the item's K, or of all `k_end`.
+    static JG_DEVICE u32 left(const WorkItem &item, u32 k, u32 k_end)
+    {
+        const u32 end = kAlongK ? item.k_end : k_end;
+        return k < end ? end - k : 0;
     }
     // Halves of A and of B, each with an accumulator and a multiplication.
     static constexpr u32 kAHalves = InputA<Config>::kGateRows > 0 ? 2 : 1;
@@ -85,7 +105,7 @@ class ScaleLoader {
         : a_map_(&params.maps[kMapAScale]), b_map_(&params.maps[kMapBScale]),
           a_batch_step_(params.a_scale.batch_step),
           b_batch_step_(params.b_scale.batch_step), a_half_rows_(shape.m / 2),
-          b_half_rows_(shape.n / 2), k_(shape.k)
+          b_half_rows_(shape.n / 2), k_(shape.k), groups_(shape.batch)
     {
     }
 
@@ -98,7 +118,7 @@ class ScaleLoader {
     // Those of the block of K that begins at element `k`.
     JG_DEVICE void load(Tiles &tiles, u64 *full, const WorkItem &item, u32 k) const
     {
-        const u32 k_piece = find_piece(k / Config::kBlockK, k);
+        const u32 k_piece = find_piece(item, k);
         const u32 a_shift = Config::kTransposed ? 0 : item.scale_shift;
         const u32 b_shift = Config::kTransposed ? item.scale_shift : 0;
         const u32 a_row = InputA<Config>::row_of_half(item.row + a_shift);
@@ -117,16 +137,16 @@ class ScaleLoader {
 
   private:
     // Of a block beyond the end of K, of which nothing is multiplied but zeros
-    // (schedule/k_range.cuh), a piece beyond the end: the last one may hold anything there.
-    JG_DEVICE u32 find_piece(u32 stage, u32 k) const
+    // (schedule/k_range.cuh), a piece beyond the end: the last one may hold anything there,
+    // and so may those of other groups, where one has no K.
+    JG_DEVICE u32 find_piece(const WorkItem &item, u32 k) const
     {
-        if constexpr (!Tiles::kSharesPiece) {
-            return stage * Tiles::kKPieces;
+        if constexpr (Tiles::kAlongK) {
+            return k < item.k_end ? Tiles::place(item, k) / Tiles::kPieceK
+                                  : k_ / Tiles::kPieceK + groups_;
         }
-        const u32 block = stage * Tiles::kBlocks;
-        const bool is_beyond = Config::kK == 0 && k >= k_;
-        return is_beyond ? ceil_div(block, ScalePiece::kBlocks)
-                         : block / ScalePiece::kBlocks;
+        const bool is_beyond = Tiles::kSharesPiece && Config::kK == 0 && k >= k_;
+        return is_beyond ? ceil_div(k, Tiles::kPieceK) : k / Tiles::kPieceK;
     }
     static JG_DEVICE void copy(void *pieces, const TensorMap *map, u64 *full, u32 k_piece,
                                u32 row, u32 batch)
@@ -145,7 +165,7 @@ class ScaleLoader {
     const TensorMap *b_map_;
     u32 a_batch_step_, b_batch_step_;
     u32 a_half_rows_, b_half_rows_; // from acc0 to acc1, where they are halves
-    u32 k_;
+    u32 k_, groups_;
 };
 
 } // namespace jg::sm100a

@@ -87,9 +87,12 @@ class ScaledMmaOp : MmaOp<Config> {
         Config::kK != 0 && Config::kK % Config::kBlockK == 0;
 
     // The scales of the instruction in whose K the end lies, at `k` from the block's first
-    // element on: elements beyond are zeros, which a NaN scale would make NaN. So those
-    // scales become zeros, too, in this CTA and in the pair's other one, whose pieces have
-    // come as this one's have. One thread stores them all, row by row: once a tile.
+    // element on: elements beyond are zeros, which a NaN scale would make NaN, or with
+    // groups along K the next group's, which are no NaN. So those scales become zero bytes,
+    // in this CTA and in the pair's other one, whose pieces have come as this one's have.
+    // Of ue8m0 that is 2^-127: what both scales leave of a product of the next group, less
+    // than 2^-248, is less than any f32. One thread stores them all, row by row: once a
+    // tile.
     static JG_DEVICE void clear_scales(const Scales &tiles, u32 k)
     {
         constexpr u32 kBlockK = Config::ABlockScale::kBlockK;

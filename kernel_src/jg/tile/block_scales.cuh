@@ -206,7 +206,8 @@ class ScaleFiller {
     JG_DEVICE void begin(const WorkItem &item)
     {
         constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
-        const u32 k = kAlongK ? scales_of_group(item.k_first, item.batch) : item.k_first;
+        const u32 k =
+            kAlongK ? GroupScales<Config>::begin(item.k_first, item.batch) : item.k_first;
         at_ = item.k_first;
         end_ = kAlongK ? item.k_end : k_;
         a_.begin(a_param_, m_, item.row, k, item.batch);

@@ -14,7 +14,9 @@
 // Groups along K end within a block, and what follows is the next group's, of A and of B. A
 // NaN there times a zero of the other would be NaN. So such a block comes in boxes of a few
 // rows of K: the group's own, and for the rest ones beyond the matrix, which are zeros.
-// They fill the same bytes in the same order: the swizzle follows addresses.
+// They fill the same bytes in the same order: the swizzle follows addresses. Where the
+// tensor core multiplies by scales and a matrix is K-major, groups end where an instruction
+// of the tensor core does, and those behind are not issued: blocks come whole.
 //
 // With groups by pointers each group has maps of its own in the workspace, which the kernel
 // before this one has written (pack/group_maps_kernel.cuh). The thread that loads acquires
@@ -192,10 +194,14 @@ class TileLoader {
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
                         u32 k) const
     {
-        if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
+        if constexpr (Config::kTailMaps > 0) {
             if (work.k_end - k < Config::kBlockK) {
                 load_end(a_tile, b_tile, barrier, work, k);
                 return;
+            }
+        } else if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
+            if (k == work.k_end) { // a group without K: zeros, from beyond the matrices
+                k = (k_ + Config::kBlockK) & -Config::kBlockK;
             }
         }
         const u32 group = group_of(work);
