@@ -17,11 +17,13 @@ OWN_RUN = "all columns of a tile have one scale of B"
 USED = "registers that are read stand for the wait, and nothing is given back before the next one"
 NO_COPIES = ("no copy arrives at a barrier; threads and commits come after the CTA's own "
              "synchronisation")
-CONVERGES = "lanes only converge there, before an instruction that all of them execute"
-LOADED_BY_ALL = "a load of tensor memory is of the warp as a whole, and so is the wait for it"
+# Of a bar.warp.sync the machine code of ptxas 13.0 was looked at, for sm_100a, with and without it.
+CONVERGES = ("lanes only converge there, before an instruction that all of them execute, and before which the machine "
+             "code has them converge without it, too")
+LOADED_BY_ALL = ("a load of tensor memory is of the warp as a whole, and so is the wait for it, and the machine code has "
+                 "the same instructions without it")
 
 OWN_BUFFER = "the CTA has one tile, and a buffer for each of its store tiles: nothing was stored from one before"
-ONE_TILE = "the CTA has one tile: nobody waits for the accumulators and buffers that its warps give back"
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
 ALONE = "a CTA without a cluster: its barrier orders the init before all who use what is initialised"
@@ -173,7 +175,8 @@ KERNELS = {
         "sms": 6,
         "only": "parts", "harmless": {
             **{("parts: drop bar.warp.sync", i): CONVERGES for i in (0, 1, 6, 7)},
-            **{("parts: drop bar.warp.sync", i): ONE_TILE for i in (2, 4)}},
+            ("parts: drop bar.warp.sync", 2): LOADED_BY_ALL,
+            ("parts: drop bar.warp.sync", 4): OWN_BUFFER},
         "run": ["129x136x520", "bf16", "--arch", "sm_100a", "--config",
                 "mma=128x64 stages=3 split_k=3 split_order=cluster"],
     },
