@@ -35,7 +35,8 @@ static const struct jg_input_feature blackwell_inputs[] = {
 #define HOPPER                                                                            \
     .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
     .promoted_scales_header = "jg/tile/block_scales.cuh",                                 \
-    .pingpong_header = "jg/sm90a/pingpong_roles.cuh", .splits_in_clusters = true,         \
+    .pingpong_header = "jg/sm90a/pingpong_roles.cuh",                                     \
+    .part_clusters = jg_sm90a_part_clusters,                                              \
     .config_keys =                                                                        \
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
         "split_k split_order cluster_k repack group_maps swap_ab debug trace lineinfo",   \
@@ -43,16 +44,17 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */
-#define BLACKWELL                                                                          \
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                          \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                              \
-    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                   \
-    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh", .splits_in_clusters = true, \
-    .config_keys =                                                                         \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "         \
-        "raster_group out_stages pdl split_k split_order cluster_k prefetch repack "       \
-        "group_maps swap_ab debug trace lineinfo",                                         \
-    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                      \
+#define BLACKWELL                                                                    \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                    \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                        \
+    .promoted_scales_header = "jg/sm100a/promotion.cuh",                             \
+    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                       \
+    .part_clusters = jg_sm100a_part_clusters,                                        \
+    .config_keys =                                                                   \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "   \
+        "raster_group out_stages pdl split_k split_order cluster_k prefetch repack " \
+        "group_maps swap_ab debug trace lineinfo",                                   \
+    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                \
     .derive = jg_sm100a_derive
 
 #define H200                                                                             \

@@ -60,6 +60,11 @@ struct jg_input_feature {
     bool takes_mn_major; /* or K-major layouts only? */
 };
 
+/* Tiles of a cluster, along M and N. */
+struct jg_part_cluster {
+    int m, n;
+};
+
 enum { JG_MAX_COMPUTE_CAPABILITIES = 2 };
 
 struct jg_compute_capability {
@@ -72,8 +77,10 @@ struct jg_arch {
     struct jg_compute_capability runs_on[JG_MAX_COMPUTE_CAPABILITIES];
     struct jg_device_facts default_facts;  /* used when planning without the device */
     const struct jg_input_feature *inputs; /* up to one of type NONE */
-    bool splits_in_clusters;               /* K, where the config leaves it open */
-    const char *kernel_header;             /* "jg/sm90a/gemm_kernel.cuh" */
+    /* Of a cluster whose CTAs have parts of K, where the config leaves it open, up to one
+     * of no tiles; the first has one. */
+    const struct jg_part_cluster *part_clusters;
+    const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
     /* What its kernel needs beside that for sums that it multiplies by scales of blocks,
      * and for scales that the tensor core multiplies by; NULL: it multiplies by none. */
     const char *promoted_scales_header, *multiplied_scales_header;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/cluster.h"
 
-#include <stdio.h>
-
 #include "base/math.h"
 #include "plan/group_maps.h"
 #include "plan/groups.h"
@@ -20,28 +18,13 @@
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
 
-/* What makes a cluster as large as it is, for messages. */
-static void name_cluster(const struct jg_config *config, char *text, size_t size)
-{
-    if (jg_cluster_parts(config) > 1) {
-        const int cluster_k = config->launch.cluster_k;
-        snprintf(text, size,
-                 cluster_k > 0 ? "split_k=%d split_order=cluster cluster_k=%d"
-                               : "split_k=%d split_order=cluster",
-                 config->launch.split_k, cluster_k);
-    } else {
-        snprintf(text, size, "cluster=%dx%d", config->layout.cluster_m,
-                 config->layout.cluster_n);
-    }
-}
-
 bool jg_cluster_check(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_device_facts *facts = trial->facts;
     const int cluster = jg_cluster_ctas(&trial->config);
-    char name[64];
-    name_cluster(&trial->config, name, sizeof(name));
+    char name[128];
+    jg_cluster_print(&trial->config, name, sizeof(name));
     if (cluster > facts->sm_count) {
         return jg_trial_reject(trial, "%s does not fit on %d multiprocessors", name,
                                facts->sm_count);
@@ -122,7 +105,7 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
     if (counted > 0) {
         return counted * cluster;
     }
-    if (jg_cluster_parts(config) > 2) {
+    if (jg_cluster_parts(config) > 1 && cluster > 2) {
         return (int)jg_min(count_least(cluster, facts), facts->sm_count / cluster) *
                cluster;
     }

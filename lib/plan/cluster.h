@@ -9,7 +9,7 @@
  * though threads load A and B, which work for their own CTA only. */
 bool jg_cluster_check(struct jg_trial *trial);
 
-/* CTAs of a cluster: those that share inputs, or those that have parts of K. */
+/* CTAs of a cluster: those that share inputs, for each part of K that it has. */
 int jg_cluster_ctas(const struct jg_config *config);
 /* Is it known how many of its clusters run at once? Pairs fill every GPC. */
 bool jg_is_cluster_counted(const struct jg_config *config,

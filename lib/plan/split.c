@@ -46,46 +46,74 @@ int64_t jg_split_blocks(const struct jg_trial *trial)
                        jg_max(trial->config.launch.split_k, 1));
 }
 
+static bool is_cluster_asked(const struct jg_config_launch *launch)
+{
+    return launch->split_order == JG_SPLIT_CLUSTER && launch->split_k > 1;
+}
+
+void jg_cluster_print(const struct jg_config *config, char *text, size_t size)
+{
+    const struct jg_config_launch *launch = &config->launch;
+    const bool has_parts = is_cluster_asked(launch);
+    char tiles[32] = "", parts[64] = "", of_cluster[32] = "";
+    if (!has_parts || config->layout.cluster_m * config->layout.cluster_n > 1) {
+        snprintf(tiles, sizeof(tiles), "cluster=%dx%d%s", config->layout.cluster_m,
+                 config->layout.cluster_n, has_parts ? " " : "");
+    }
+    if (has_parts && launch->cluster_k > 0) {
+        snprintf(of_cluster, sizeof(of_cluster), " cluster_k=%d", launch->cluster_k);
+    }
+    if (has_parts) {
+        snprintf(parts, sizeof(parts), "split_k=%d split_order=cluster%s", launch->split_k,
+                 of_cluster);
+    }
+    snprintf(text, size, "%s%s", tiles, parts);
+}
+
+/* Parts of K that it has room for. */
+static int count_most_parts(const struct jg_config_layout *layout)
+{
+    return JG_MAX_CLUSTER_CTAS / (layout->cluster_m * layout->cluster_n);
+}
+
+int jg_cluster_parts_most(const struct jg_config *config, int split_k)
+{
+    int parts = (int)jg_min(split_k, count_most_parts(&config->layout));
+    while (parts > 1 && split_k % parts != 0) {
+        parts--;
+    }
+    return parts;
+}
+
 /* Of a cluster whose CTAs have the parts. */
 static bool check_cluster_parts(struct jg_trial *trial)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const int parts = jg_cluster_parts(&trial->config);
-    const struct jg_config_launch *launch = &trial->config.launch;
-    const bool is_asked = launch->split_order == JG_SPLIT_CLUSTER && launch->split_k > 1;
+    const struct jg_config *config = &trial->config;
+    const struct jg_config_launch *launch = &config->launch;
+    const int parts = jg_cluster_parts(config);
+    const int most = count_most_parts(&config->layout);
+    const bool is_asked = is_cluster_asked(launch);
     if (launch->cluster_k > 0 && !is_asked) {
         return jg_trial_reject(trial,
                                "cluster_k=%d: clusters have parts of K with split_k= and "
                                "split_order=cluster",
                                launch->cluster_k);
     }
-    if (is_asked && (parts == 1 || launch->split_k % parts != 0)) {
-        char name[24] = "";
-        if (launch->cluster_k > 0) {
-            snprintf(name, sizeof(name), " cluster_k=%d", launch->cluster_k);
-        }
-        return jg_trial_reject(
-            trial,
-            "split_k=%d split_order=cluster%s: a cluster has 2 to %d parts of K, and of "
-            "more parts all clusters have as many",
-            launch->split_k, name, JG_MAX_CLUSTER_PARTS);
-    }
-    if (parts > 1 && layout->cluster_m * layout->cluster_n > 1) {
-        return jg_trial_reject(trial,
-                               "cluster=%dx%d split_order=cluster: CTAs that have parts of "
-                               "K share no inputs: cluster=1x1",
-                               layout->cluster_m, layout->cluster_n);
+    if (is_asked && (parts == 1 || parts > most || launch->split_k % parts != 0)) {
+        char name[128];
+        jg_cluster_print(config, name, sizeof(name));
+        return most < 2
+                   ? jg_trial_reject(trial,
+                                     "%s: a cluster of parts of K has at most %d CTAs, "
+                                     "two for each tile at least",
+                                     name, JG_MAX_CLUSTER_CTAS)
+                   : jg_trial_reject(
+                         trial,
+                         "%s: a cluster has 2 to %d parts of K, and of more parts all "
+                         "clusters have as many",
+                         name, most);
     }
     return true;
-}
-
-int jg_cluster_parts_most(int split_k)
-{
-    int parts = (int)jg_min(split_k, JG_MAX_CLUSTER_PARTS);
-    while (parts > 1 && split_k % parts != 0) {
-        parts--;
-    }
-    return parts;
 }
 
 bool jg_split_check(struct jg_trial *trial)
@@ -136,15 +164,24 @@ struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 struct parts {
     int count;
     enum jg_split_order order;
-    int of_cluster; /* 0: as many as it takes */
+    int of_cluster;               /* 0: as many as it takes */
+    struct jg_part_cluster tiles; /* of a cluster */
 };
 
 static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct parts parts)
 {
+    trial->config.layout.cluster_m = parts.tiles.m;
+    trial->config.layout.cluster_n = parts.tiles.n;
     trial->config.launch.split_k = parts.count;
     trial->config.launch.split_order = parts.count > 1 ? parts.order : JG_SPLIT_SERIAL;
     trial->config.launch.cluster_k = parts.of_cluster;
     arch->complete(trial);
+}
+
+static struct jg_part_cluster tiles_of(const struct jg_trial *trial)
+{
+    return (struct jg_part_cluster){trial->config.layout.cluster_m,
+                                    trial->config.layout.cluster_n};
 }
 
 /* Does the problem's limit leave room for the sums, beside copies of A and B? What
@@ -191,10 +228,11 @@ static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *tr
 
 /* Goes on with several parts in one order. */
 static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
-                      enum jg_split_order order, struct fastest *best)
+                      enum jg_split_order order, struct jg_part_cluster tiles,
+                      struct fastest *best)
 {
     for (int i = 0; i < SPLIT_COUNT; i++) {
-        const struct parts parts = {splits[i], order, 0};
+        const struct parts parts = {splits[i], order, 0, tiles};
         if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
@@ -214,19 +252,21 @@ static void try_clusters(const struct jg_arch *arch, const struct jg_trial *tria
             if (count_blocks(&trial->product) < (int64_t)count * MIN_BLOCKS) {
                 break;
             }
-            const bool is_most = of_cluster == jg_cluster_parts_most(count);
-            const struct parts parts = {count, JG_SPLIT_CLUSTER, is_most ? 0 : of_cluster};
+            const bool is_most = of_cluster == jg_cluster_parts_most(&trial->config, count);
+            const struct parts parts = {count, JG_SPLIT_CLUSTER, is_most ? 0 : of_cluster,
+                                        tiles_of(trial)};
             take_if_faster(arch, trial, parts, LEAST_GAIN, best);
         }
     }
 }
 
-/* May the CTAs of a cluster have the parts? */
-static bool takes_cluster(const struct jg_arch *arch, const struct jg_trial *trial)
+/* May the CTAs of a cluster have the parts? A candidate by itself stands for its clusters
+ * of parts, too. */
+static bool takes_cluster(const struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
     const struct jg_config_layout *layout = &trial->config.layout;
-    return arch->splits_in_clusters && layout->cluster_m * layout->cluster_n == 1 &&
+    return layout->cluster_m * layout->cluster_n == 1 &&
            (!override->has_split_order ||
             override->values.launch.split_order == JG_SPLIT_CLUSTER);
 }
@@ -234,18 +274,18 @@ static bool takes_cluster(const struct jg_arch *arch, const struct jg_trial *tri
 /* Of those that may be tried; unsplit if none can be. */
 static struct parts find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
 {
-    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0};
+    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0, tiles_of(trial)};
     const enum jg_split_order named = trial->override->values.launch.split_order;
     struct fastest best = {.parts = unsplit};
     take_if_faster(arch, trial, unsplit, 0.0, &best);
-    if (takes_cluster(arch, trial)) {
-        try_order(arch, trial, JG_SPLIT_CLUSTER, &best);
+    if (takes_cluster(trial)) {
+        try_order(arch, trial, JG_SPLIT_CLUSTER, unsplit.tiles, &best);
         if (trial->problem->workspace_limit > 0) {
             try_clusters(arch, trial, &best);
         }
     }
     if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
-        try_order(arch, trial, named, &best);
+        try_order(arch, trial, named, unsplit.tiles, &best);
     }
     return best.parts;
 }
@@ -255,7 +295,7 @@ void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
     const struct jg_config_override *override = trial->override;
     const struct parts named = {override->values.launch.split_k,
                                 override->values.launch.split_order,
-                                override->values.launch.cluster_k};
+                                override->values.launch.cluster_k, tiles_of(trial)};
     const struct parts parts = override->has_split_k ? named : find_fastest(arch, trial);
     complete(arch, trial, parts);
 }

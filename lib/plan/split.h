@@ -8,12 +8,16 @@
 #include "plan/trial.h"
 #include "plan/workspace.h"
 
-enum { JG_MAX_CLUSTER_PARTS = 16 }; /* CTAs of a cluster, more than 8 by leave */
+enum { JG_MAX_CLUSTER_CTAS = 16 }; /* where they have parts of K, more than 8 by leave */
 
-/* As many CTAs as a cluster takes and as divide so many parts of K; 1: there are none. */
-int jg_cluster_parts_most(int split_k);
+/* As many parts as the config's cluster takes, a CTA each for each of its tiles, and as
+ * divide so many parts of K; 1: there are none. */
+int jg_cluster_parts_most(const struct jg_config *config, int split_k);
 
-/* CTAs of a cluster that each have a part of K; 1 where they do not. */
+/* What makes a cluster as large as it is, for messages. */
+void jg_cluster_print(const struct jg_config *config, char *text, size_t size);
+
+/* Parts of K that the CTAs of a cluster have; 1 where all have all of an item's. */
 static inline int jg_cluster_parts(const struct jg_config *config)
 {
     const struct jg_config_launch *launch = &config->launch;
@@ -21,7 +25,7 @@ static inline int jg_cluster_parts(const struct jg_config *config)
         return 1;
     }
     return launch->cluster_k > 0 ? launch->cluster_k
-                                 : jg_cluster_parts_most(launch->split_k);
+                                 : jg_cluster_parts_most(config, launch->split_k);
 }
 
 /* Clusters that have parts of a tile's K, and add up in a workspace; 1: there is no need of

@@ -237,6 +237,14 @@ Test(split_k, cluster_gives_the_bits_of_serial_order_without_a_workspace)
         {"numbers=exact,async=reorder,seed=7,sms=8,schedule=random",
          "200x136x520 bf16 d=f32 config=tile=64x256 cluster=1x1 split_k=5",
          "200x136x520 bf16 d=f32 config=tile=64x256 split_k=5 split_order=cluster"},
+        {"numbers=exact,async=random,seed=8,sms=16",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4 "
+         "split_order=cluster"},
+        {"numbers=exact,async=reorder,seed=9,sms=8,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3 "
+         "split_order=cluster"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct fixture fixture;

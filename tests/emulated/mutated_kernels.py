@@ -162,13 +162,13 @@ KERNELS = {
         "run": ["128x256x320", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x128 cluster=1x1 stages=3 split_k=4 split_order=unordered"],
     },
-    # Only how the CTAs of a cluster add up their parts of K; some warps have none of D.
+    # Only how the CTAs of a cluster add up their parts of K; some warps have none of D. Pairs share inputs.
     "sm_90a parts of K in a cluster": {
         "of": "wgmma.mma_async",
         "sms": 6,
-        "only": "parts", "harmless": {("parts: drop bar.sync", 2): OWN_BUFFER},
+        "only": "parts", "harmless": {("parts: drop bar.sync", 1): OWN_BUFFER},
         "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
-                "tile=64x128 stages=3 split_k=3 split_order=cluster"],
+                "tile=64x128 cluster=2x1 stages=3 split_k=3 split_order=cluster"],
     },
     "sm_100a parts of K in a cluster": {
         "of": "tcgen05.mma",

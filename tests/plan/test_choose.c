@@ -288,10 +288,13 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"split_k=4 split_order=serial cluster_k=2",
          "problem.config: cluster_k=2: clusters have parts of K with split_k= and "
          "split_order=cluster"},
-        {"cluster=2x1 split_k=2 split_order=cluster",
-         "problem.config: cluster=2x1 split_order=cluster: CTAs that have parts of K share "
-         "no inputs: cluster=1x1"},
-        {"tile=128x256 split_k=2 split_order=cluster",
+        {"cluster=2x1 split_k=11 split_order=cluster",
+         "problem.config: cluster=2x1 split_k=11 split_order=cluster: a cluster has 2 to 8 "
+         "parts of K, and of more parts all clusters have as many"},
+        {"cluster=1x2 split_k=24 split_order=cluster cluster_k=12",
+         "problem.config: cluster=1x2 split_k=24 split_order=cluster cluster_k=12: a "
+         "cluster has 2 to 8 parts of K"},
+        {"tile=128x256 split_k=2 split_order=cluster stages=2",
          "problem.config: stages=2 needs 263168 bytes of shared memory, sm_90a has 232448; "
          "at most stages=1 with tile=128x256"},
     };

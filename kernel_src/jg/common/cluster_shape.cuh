@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Where this CTA stands in its cluster, and with whom it shares input tiles.
 //
-// Rank = m + n * kM. CTAs of the same m work on the same rows and share A; CTAs of the same
-// n work on the same columns and share B. With a group of 2, CTAs of m = 2i and 2i + 1 are
-// a pair that multiplies as one: each holds half of the pair's columns of B, so B is
-// shared by the CTAs of the same n that are the same rank of their pair.
-//
-// Or they share nothing, and each has a part of the K of one tile: the rank is the part.
+// Rank = m + n * kM + part * kM * kN. Of those that have the same part of K, CTAs of the
+// same m work on the same rows and share A; CTAs of the same n work on the same columns and
+// share B. With a group of 2, CTAs of m = 2i and 2i + 1 are a pair that multiplies as one:
+// each holds half of the pair's columns of B, so B is shared by the CTAs of the same n that
+// are the same rank of their pair. CTAs that have other parts of K share no inputs.
 #pragma once
 #include <jg/common/types.cuh>
 
@@ -32,22 +31,29 @@ struct ClusterShape {
     static constexpr u32 kM = kClusterM;
     static constexpr u32 kN = kClusterN;
     static constexpr u32 kParts = kPartsOfK;
-    static constexpr u32 kSize = kM * kN * kParts;
-    static constexpr bool kShares = kM * kN > 1; // do CTAs read each other's tiles?
+    static constexpr u32 kTiles = kM * kN; // of D, a CTA for each part of one
+    static constexpr u32 kSize = kTiles * kParts;
+    static constexpr bool kShares = kTiles > 1; // do CTAs read each other's tiles?
     static constexpr u32 kCtaGroup = kCtasOfGroup;
     static constexpr u32 kASlices = kN; // CTAs that share a tile of A, each loads one
     static constexpr u32 kBSlices = kM / kCtaGroup;
     // Groups that multiply a tile of this CTA, its own too: whom its multicasts reach.
     static constexpr u32 kMulticastPeers = kASlices + kBSlices - 1;
     static_assert(kM % kCtaGroup == 0, "a cluster has whole pairs");
-    static_assert(kParts == 1 || !kShares, "CTAs share tiles, or the K of one");
 
     u32 m, n;
     u32 part; // of K
 
     JG_DEVICE explicit ClusterShape(u32 rank)
-        : m(rank % kM), n(kParts > 1 ? 0 : rank / kM), part(kParts > 1 ? rank : 0)
+        : m(rank % kM), n(kParts > 1 ? rank / kM % kN : rank / kM),
+          part(kParts > 1 ? rank / kTiles : 0)
     {
+    }
+
+    // That has this part of K of this CTA's tile.
+    JG_DEVICE u32 rank_of_part(u32 other) const
+    {
+        return m + n * kM + other * kTiles;
     }
 
     // In the pair: 0 of the leader CTA, or 1.
@@ -67,7 +73,8 @@ struct ClusterShape {
 
     JG_DEVICE bool is_multicast_peer(u32 rank) const
     {
-        return (rank % kM == m) | (rank / kM == n); // both: no branch
+        const ClusterShape other(rank);
+        return (other.part == part) & ((other.m == m) | (other.n == n)); // no branch
     }
 
     // CTAs that receive this CTA's slice of A, and of B.
@@ -77,11 +84,11 @@ struct ClusterShape {
         for (u32 i = 0; i < kN; ++i) {
             mask |= 1u << (m + i * kM);
         }
-        return static_cast<u16>(mask);
+        return of_part(mask);
     }
     JG_DEVICE u16 b_mask() const
     {
-        return static_cast<u16>(bits(kBSlices, kCtaGroup) << (pair_rank() + n * kM));
+        return of_part(bits(kBSlices, kCtaGroup) << (pair_rank() + n * kM));
     }
 
     // This CTA's group, and the rank of its leader CTA.
@@ -91,7 +98,7 @@ struct ClusterShape {
     }
     JG_DEVICE u32 leader_rank() const
     {
-        return m - pair_rank() + n * kM;
+        return m - pair_rank() + n * kM + part * kTiles;
     }
     // CTAs whose tiles this group multiplies, which it tells when it has read a stage:
     // those of its rows, and of its columns.
@@ -101,10 +108,15 @@ struct ClusterShape {
         for (u32 i = 0; i < kN; ++i) {
             mask |= bits(kCtaGroup, 1) << (m - pair_rank() + i * kM);
         }
-        return static_cast<u16>(mask);
+        return of_part(mask);
     }
 
   private:
+    // CTAs of the first part, as those of this one.
+    JG_DEVICE u16 of_part(u32 mask) const
+    {
+        return static_cast<u16>(mask << (part * kTiles));
+    }
     // `count` bits, `step` apart, from bit 0 on.
     static constexpr JG_DEVICE u32 bits(u32 count, u32 step)
     {

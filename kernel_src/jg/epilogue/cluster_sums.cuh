@@ -31,10 +31,10 @@
 
 namespace jg {
 
-template <class Config, class Partition>
+template <class Config, class Partition, class Cluster>
 class ClusterSums {
     using A = typename Config::A;
-    static constexpr u32 kParts = ClusterParts<Config>::kCount;
+    static constexpr u32 kParts = Cluster::kParts;
     static constexpr u32 kLeader = kParts - 1;
     static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
     static constexpr u32 kSteps =
@@ -78,9 +78,9 @@ class ClusterSums {
     // `ring`: the input tiles, which all warps of the CTA have used; `team`: this warp's;
     // `warp`: its number among those that hold accumulators.
     template <class Ring, class ShapeT>
-    JG_DEVICE ClusterSums(Storage &storage, Ring &ring, const ShapeT &shape,
-                          const WorkTile &tile, u32 part, u32 team, u32 warp)
-        : storage_(storage), part_(part), warp_(warp), extent_(shape, tile, team),
+    JG_DEVICE ClusterSums(Storage &storage, Ring &ring, const Cluster &cluster,
+                          const ShapeT &shape, const WorkTile &tile, u32 team, u32 warp)
+        : storage_(storage), cluster_(cluster), warp_(warp), extent_(shape, tile, team),
           own_(ptx::shared_address(storage.sums.place(ring)) + warp * (32 * kThreadBytes))
     {
         static_assert(kParts <= 32, "a lane arrives in each CTA");
@@ -92,7 +92,7 @@ class ClusterSums {
     JG_DEVICE bool add_up(const Accumulators &acc) const
     {
         static_assert(Config::kScheduler == SchedulerKind::kSingle, "a CTA adds up once");
-        const bool is_leader = part_ == kLeader;
+        const bool is_leader = cluster_.part == kLeader;
         store(acc);
         if (extent_.is_inside(0, 0)) { // or nothing of the warp is: so it is in all CTAs
             tell_all();
@@ -153,9 +153,9 @@ class ClusterSums {
     }
 
     // Before the CTA ends: its memory is not read any more.
-    static JG_DEVICE void leave(Storage &storage, u32 part, u32 warp)
+    static JG_DEVICE void leave(Storage &storage, const Cluster &cluster, u32 warp)
     {
-        if (part != kLeader) {
+        if (cluster.part != kLeader) {
             wait(storage.ended[warp], 2);
         }
     }
@@ -195,10 +195,10 @@ class ClusterSums {
         u32 parts[kParts];
 #pragma unroll
         for (u32 part = 0; part < kParts; ++part) {
-            parts[part] = ptx::address_in_cluster(own_, part);
+            parts[part] = ptx::address_in_cluster(own_, cluster_.rank_of_part(part));
         }
-        const u32 summed =
-            ptx::address_in_cluster(ptx::shared_address(&storage_.summed[warp_]), kLeader);
+        const u32 summed = ptx::address_in_cluster(
+            ptx::shared_address(&storage_.summed[warp_]), cluster_.rank_of_part(kLeader));
 #pragma unroll 1
         for (u32 first = 0; first < kRounds; first += kBatch) {
             float4 values[kBatch][kParts];
@@ -227,7 +227,7 @@ class ClusterSums {
     // This lane's piece of a round.
     JG_DEVICE u32 piece_of(u32 round) const
     {
-        return part_ + (round * kPieces + lane() / kLanes) * kParts;
+        return cluster_.part + (round * kPieces + lane() / kLanes) * kParts;
     }
     // Is there one, with something of D?
     JG_DEVICE bool is_own(u32 piece) const
@@ -273,7 +273,8 @@ class ClusterSums {
         __syncwarp();
         if (lane() < kParts) {
             ptx::fence_release_shared();
-            ptx::mbarrier_arrive_relaxed(&storage_.stored[warp_], lane());
+            ptx::mbarrier_arrive_relaxed(&storage_.stored[warp_],
+                                         cluster_.rank_of_part(lane()));
         }
     }
 
@@ -297,7 +298,8 @@ class ClusterSums {
     JG_DEVICE void let_go() const
     {
         if (lane() < kLeader) {
-            ptx::mbarrier_arrive_relaxed(&storage_.ended[warp_], lane());
+            ptx::mbarrier_arrive_relaxed(&storage_.ended[warp_],
+                                         cluster_.rank_of_part(lane()));
         }
     }
 
@@ -309,7 +311,8 @@ class ClusterSums {
     }
 
     Storage &storage_;
-    u32 part_, warp_;
+    Cluster cluster_;
+    u32 warp_;
     AccumulatorExtent<Config, Partition> extent_;
     u32 own_; // address of this warp's first vector
 };

@@ -16,7 +16,7 @@ template <class Config, class Partition>
 class PartialSums; // partial_sums.cuh
 template <class Accumulators, class Partials, class Partition>
 class SummedAccumulators; // partial_sums.cuh
-template <class Config, class Partition>
+template <class Config, class Partition, class Cluster>
 class ClusterSums; // cluster_sums.cuh
 template <class Config, class Partition, u32 kThreads>
 class RestRows; // rest_rows.cuh

@@ -44,7 +44,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
-    using ClusterSumsT = ClusterSums<Config, Partition>;
+    using ClusterSumsT = ClusterSums<Config, Partition, Cluster>;
     using Promoted = PromotedSums<Config, Partition>;
     static constexpr bool kPromotes =
         promotes_block_scales<Config>(); // after each block of K
@@ -317,7 +317,7 @@ struct KernelContext {
         epilogue.drain();
         clear_empty_groups();
         if constexpr (kClusterParts > 1) {
-            ClusterSumsT::leave(smem.sums, cluster.part, Partition::warp());
+            ClusterSumsT::leave(smem.sums, cluster, Partition::warp());
         }
     }
 
@@ -361,9 +361,8 @@ struct KernelContext {
                               const WorkItem &item) const
     {
         if constexpr (kClusterParts > 1) {
-            const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
-                                     Output::tile(item), cluster.part, team(),
-                                     Partition::warp());
+            const ClusterSumsT parts(smem.sums, smem.input, cluster, Output::shape(shape),
+                                     Output::tile(item), team(), Partition::warp());
             if (parts.add_up(acc)) {
                 write_sum(epilogue, parts, boxes, item);
             }

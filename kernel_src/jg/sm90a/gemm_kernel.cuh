@@ -21,7 +21,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         kernel.init();
     }
     kernel.clear_rest_of_stages();
-    if constexpr (Kernel::kClusterParts > 1) {
+    if constexpr (Kernel::kMeetsLater) {
         __syncthreads();
         ptx::cluster_arrive_relaxed();
     } else {

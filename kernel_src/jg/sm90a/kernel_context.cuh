@@ -23,6 +23,8 @@ template <class Config, class Epilogue, class Params>
 struct KernelContext {
     static constexpr u32 kClusterParts = ClusterParts<Config>::kCount;
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
+    // Do its CTAs need nothing of each other until their parts of K are added up?
+    static constexpr bool kMeetsLater = kClusterParts > 1 && !Cluster::kShares;
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
@@ -47,7 +49,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
-    using ClusterSumsT = ClusterSums<Config, Partition>;
+    using ClusterSumsT = ClusterSums<Config, Partition, Cluster>;
     using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
     static_assert(sizeof(SmemT) <= Config::kSmemBytes &&
                       Config::kSmemBytes - sizeof(SmemT) <= alignof(SmemT),
@@ -197,7 +199,7 @@ struct KernelContext {
         epilogue.drain();
         clear_empty_groups();
         if constexpr (kClusterParts > 1) {
-            ClusterSumsT::leave(smem.sums, cluster.part, roles.math_warp());
+            ClusterSumsT::leave(smem.sums, cluster, roles.math_warp());
         }
     }
 
@@ -339,11 +341,12 @@ struct KernelContext {
     JG_DEVICE bool add_parts_of_cluster(typename Mma::Accumulators &sums,
                                         const WorkItem &item) const
     {
-        const ClusterSumsT parts(smem.sums, smem.input, Output::shape(shape),
-                                 Output::tile(item), cluster.part, roles.consumer(),
-                                 roles.math_warp());
-        ptx::cluster_wait(); // the others' barriers are ready too
-        Mma::hold(sums);     // their bits are read behind the wait for the tensor core
+        const ClusterSumsT parts(smem.sums, smem.input, cluster, Output::shape(shape),
+                                 Output::tile(item), roles.consumer(), roles.math_warp());
+        if constexpr (kMeetsLater) {
+            ptx::cluster_wait(); // the others' barriers are ready too
+        }
+        Mma::hold(sums); // their bits are read behind the wait for the tensor core
         if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
             ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
         }

@@ -44,6 +44,7 @@ enum {
 
 const struct jg_stage_limits jg_sm100a_stages = {
     .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_100a", .shape = ""};
+const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
 
 /* --------------------------------------------------------------------------- sizes */
 

@@ -68,6 +68,10 @@ struct jg_sm100a_epilogue_clk {
 };
 struct jg_sm100a_epilogue_clk jg_sm100a_epilogue_clk(const struct jg_trial *trial);
 
+/* Tiles of a cluster whose CTAs have parts of K: one, until sharing inputs beside them is
+ * timed there. */
+extern const struct jg_part_cluster jg_sm100a_part_clusters[];
+
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm100a_predict(struct jg_trial *trial);
 

@@ -159,8 +159,8 @@ static double count_drawn_bytes(const struct jg_trial *trial)
 /* What one multiprocessor draws where clusters of parts fill their GPCs. */
 static double gpc_rate_of(const struct jg_trial *trial)
 {
-    const int cluster = jg_cluster_parts(&trial->config);
-    if (cluster < LEAST_GPC_PARTS) {
+    const int cluster = jg_cluster_ctas(&trial->config);
+    if (jg_cluster_parts(&trial->config) == 1 || cluster < LEAST_GPC_PARTS) {
         return L2_BYTES_CLK_HELD;
     }
     const bool has_gpc = trial->derived.busy_ctas <= SPREAD_CLUSTERS * cluster;
@@ -351,8 +351,9 @@ static double predict_kernel_us(const struct jg_trial *trial)
 static double count_launch_us(const struct jg_trial *trial)
 {
     const int resident = jg_resident_ctas(&trial->config, trial->facts);
-    const bool is_crowded =
-        jg_cluster_parts(&trial->config) > 2 && 2 * trial->derived.grid_ctas > resident;
+    const bool is_crowded = jg_cluster_parts(&trial->config) > 1 &&
+                            jg_cluster_ctas(&trial->config) > 2 &&
+                            2 * trial->derived.grid_ctas > resident;
     return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
 }
 

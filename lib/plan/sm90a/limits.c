@@ -39,22 +39,8 @@ const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] 
     {128, 16}, {128, 32}, {128, 64}, {64, 32},  {64, 64},
     {64, 96},  {64, 128}, {256, 16}, {256, 32}, {256, 64}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
-
-/* Threads that load by cp.async hand a stage on when the copies of the next are issued
- * (jg/tile/thread_loader.cuh), and the math warpgroups release one when the products of the
- * next are: two stages would wait for each other. */
-struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
-{
-    const bool loads_ahead = jg_loads_by_threads(&trial->product) &&
-                             trial->product.a.alignment >= COPY_ALIGNMENT &&
-                             trial->product.a.dtype != JIT_GEMM_DTYPE_TF32;
-    return (struct jg_stage_limits){
-        .least = loads_ahead ? MIN_STAGES + 1 : MIN_STAGES,
-        .most = MAX_STAGES,
-        .arch = loads_ahead ? "sm_90a, with A and B loaded by threads a stage ahead,"
-                            : "sm_90a",
-        .shape = ""};
-}
+const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                                         {4, 1}, {4, 2}, {0, 0}};
 
 /* --------------------------------------------------------------------------- sizes */
 
@@ -118,16 +104,49 @@ static int count_load_stages(const struct jg_trial *trial)
                : 0;
 }
 
-/* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds
- * them, and if nothing comes through it behind the last block of K. */
+static int64_t stage_bytes_of(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return (int64_t)(layout->tile_m + layout->tile_n) * JG_ROW_BYTES;
+}
+
+/* In which the sums of a tile have room. */
+static int count_sums_stages(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t sums_bytes =
+        (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float);
+    return (int)jg_ceil_div(sums_bytes, stage_bytes_of(trial));
+}
+
+/* The sums of a tile, where CTAs add up parts of K, lie in the input ring, unless the
+ * override names a smaller one, or something comes through it behind the last block of K.
+ */
 static bool has_sums_in_ring(const struct jg_trial *trial)
 {
-    const struct jg_config *config = &trial->config;
-    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
-    const int64_t sums_bytes =
-        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
-    return jg_cluster_parts(config) > 1 && jg_output_loads(trial->problem) == 0 &&
-           sums_bytes <= MIN_STAGES * rows * JG_ROW_BYTES;
+    const struct jg_config_override *override = trial->override;
+    const bool has_room = !override->has_stages ||
+                          override->values.pipeline.stages >= count_sums_stages(trial);
+    return jg_cluster_parts(&trial->config) > 1 && jg_output_loads(trial->problem) == 0 &&
+           has_room;
+}
+
+/* Threads that load by cp.async hand a stage on when the copies of the next are issued
+ * (jg/tile/thread_loader.cuh), and the math warpgroups release one when the products of the
+ * next are: two stages would wait for each other. */
+struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
+{
+    const bool loads_ahead = jg_loads_by_threads(&trial->product) &&
+                             trial->product.a.alignment >= COPY_ALIGNMENT &&
+                             trial->product.a.dtype != JIT_GEMM_DTYPE_TF32;
+    const int least = loads_ahead ? MIN_STAGES + 1 : MIN_STAGES;
+    const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
+    return (struct jg_stage_limits){
+        .least = (int)jg_max(least, of_sums),
+        .most = MAX_STAGES,
+        .arch = loads_ahead ? "sm_90a, with A and B loaded by threads a stage ahead,"
+                            : "sm_90a",
+        .shape = ""};
 }
 
 /* Of D that a warpgroup has in shared memory at a time: what its store tiles take, or a
@@ -144,10 +163,9 @@ static int out_bytes(const struct jg_trial *trial)
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
     return (struct jg_smem){
         .stage_blocks = 1,
-        .stage_bytes = rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES,
+        .stage_bytes = stage_bytes_of(trial) + JG_RING_BARRIER_BYTES,
         .other_bytes =
             (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages * out_bytes(trial) +
             (int64_t)count_load_stages(trial) *
@@ -462,17 +480,30 @@ static bool check_gate(struct jg_trial *trial)
     return true;
 }
 
+static bool is_part_cluster(const struct jg_config_layout *layout)
+{
+    const struct jg_part_cluster *one = jg_sm90a_part_clusters;
+    while (one->m > 0 && (one->m != layout->cluster_m || one->n != layout->cluster_n)) {
+        one++;
+    }
+    return one->m > 0;
+}
+
 static bool check_cluster(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    if (has_pair(jg_sm90a_clusters, JG_SM90A_CLUSTERS, layout->cluster_m,
-                 layout->cluster_n)) {
+    const bool has_parts = jg_cluster_parts(&trial->config) > 1;
+    if (has_parts ? is_part_cluster(layout)
+                  : has_pair(jg_sm90a_clusters, JG_SM90A_CLUSTERS, layout->cluster_m,
+                             layout->cluster_n)) {
         return jg_cluster_check(trial);
     }
     char list[96];
     list_pairs(jg_sm90a_clusters, JG_SM90A_CLUSTERS, list, sizeof(list));
-    return jg_trial_reject(trial, "cluster=%dx%d is none of the clusters of sm_90a: %s",
-                           layout->cluster_m, layout->cluster_n, list);
+    return jg_trial_reject(
+        trial,
+        "cluster=%dx%d is none of the clusters of sm_90a: %s; with parts of K: 2x2 4x1 4x2",
+        layout->cluster_m, layout->cluster_n, list);
 }
 
 static bool check_stages(struct jg_trial *trial)

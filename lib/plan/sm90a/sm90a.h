@@ -34,6 +34,8 @@ extern const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILE
  * memory. Tiles of 256 rows are those of the pairs of a gated D. */
 extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES];
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
+/* The same where its CTAs have parts of K. */
+extern const struct jg_part_cluster jg_sm90a_part_clusters[];
 
 /* How many stages its ring may have. */
 struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial);

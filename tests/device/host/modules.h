@@ -177,29 +177,45 @@ struct ClusterRank {
     u32 a_slice, b_slice; /* that it loads of tiles that it shares ... */
     u32 a_mask, b_mask;   /* ... with these */
     u32 group_mask, release_mask, shares_tiles_mask;
+    std::vector<u32> of_parts; /* who has each part of its tile */
 };
 struct ClusterFacts {
-    u32 m, n, group;
+    u32 m, n, group, parts;
     u32 a_slices, b_slices;
     u32 releases; /* that free a stage */
     std::vector<ClusterRank> ranks;
 };
-template <u32 kM, u32 kN, u32 kGroup>
+template <u32 kM, u32 kN, u32 kGroup, u32 kParts>
 ClusterFacts cluster_facts()
 {
-    using Cluster = jg::ClusterShape<kM, kN, kGroup>;
-    ClusterFacts facts = {
-        kM, kN, kGroup, Cluster::kASlices, Cluster::kBSlices, Cluster::kMulticastPeers, {}};
+    using Cluster = jg::ClusterShape<kM, kN, kGroup, kParts>;
+    ClusterFacts facts = {kM,
+                          kN,
+                          kGroup,
+                          kParts,
+                          Cluster::kASlices,
+                          Cluster::kBSlices,
+                          Cluster::kMulticastPeers,
+                          {}};
     for (u32 rank = 0; rank < Cluster::kSize; ++rank) {
         const Cluster cluster(rank);
         u32 shares = 0;
         for (u32 other = 0; other < Cluster::kSize; ++other) {
             shares |= u32(cluster.is_multicast_peer(other)) << other;
         }
-        facts.ranks.push_back({cluster.pair_rank(), cluster.leader_rank(),
-                               cluster.a_slice(), cluster.b_slice(), cluster.a_mask(),
-                               cluster.b_mask(), cluster.group_mask(),
-                               cluster.release_mask(), shares});
+        facts.ranks.push_back({cluster.pair_rank(),
+                               cluster.leader_rank(),
+                               cluster.a_slice(),
+                               cluster.b_slice(),
+                               cluster.a_mask(),
+                               cluster.b_mask(),
+                               cluster.group_mask(),
+                               cluster.release_mask(),
+                               shares,
+                               {}});
+        for (u32 part = 0; part < kParts; ++part) {
+            facts.ranks.back().of_parts.push_back(cluster.rank_of_part(part));
+        }
     }
     return facts;
 }

@@ -17,17 +17,22 @@ class ClusterCheck {
             check_masks(rank);
             check_slices(rank);
             check_releases(rank);
+            check_parts(rank);
         }
     }
 
   private:
     u32 count() const
     {
-        return facts_.m * facts_.n;
+        return facts_.m * facts_.n * facts_.parts;
+    }
+    u32 part_of(u32 rank) const
+    {
+        return rank / (facts_.m * facts_.n);
     }
     bool is_same_row(u32 x, u32 y) const
     {
-        return x % facts_.m == y % facts_.m;
+        return x % facts_.m == y % facts_.m && part_of(x) == part_of(y);
     }
     bool is_same_col(u32 x, u32 y) const
     {
@@ -117,16 +122,27 @@ class ClusterCheck {
         expect(facts_.group > 1 || sharers == facts_.releases, "number of sharers", rank);
     }
 
+    // The CTAs that have the parts of its tile, which lie as it does among those of theirs.
+    void check_parts(u32 rank) const
+    {
+        const std::vector<u32> &parts = facts_.ranks[rank].of_parts;
+        const u32 tiles = facts_.m * facts_.n;
+        for (u32 part = 0; part < facts_.parts; ++part) {
+            expect(parts[part] % tiles == rank % tiles && part_of(parts[part]) == part,
+                   "CTAs with the parts", rank);
+        }
+    }
+
     ClusterFacts facts_;
 };
 
-template <u32 kM, u32 kN>
+template <u32 kM, u32 kN, u32 kParts = 1>
 void check_cluster()
 {
-    if constexpr (kM * kN <= 16) {
-        ClusterCheck(cluster_facts<kM, kN, 1>()).run();
+    if constexpr (kM * kN * kParts <= 16) {
+        ClusterCheck(cluster_facts<kM, kN, 1, kParts>()).run();
         if constexpr (kM % 2 == 0) {
-            ClusterCheck(cluster_facts<kM, kN, 2>()).run();
+            ClusterCheck(cluster_facts<kM, kN, 2, kParts>()).run();
         }
     }
 }
@@ -144,6 +160,15 @@ void check_clusters(std::integer_sequence<u32, kMs...>)
 TEST(cluster, each_cta_gets_every_slice_once_and_is_released_by_all_who_read)
 {
     check_clusters(std::make_integer_sequence<u32, 16>());
+}
+
+TEST(cluster, ctas_share_tiles_with_those_of_their_part_of_k_only)
+{
+    check_cluster<1, 1, 16>();
+    check_cluster<2, 1, 8>();
+    check_cluster<1, 2, 3>();
+    check_cluster<2, 2, 4>();
+    check_cluster<4, 2, 2>();
 }
 
 // ------------------------------------------------------------------- order of tiles
@@ -408,11 +433,12 @@ void check_items()
     }
 }
 
-/* Its CTAs have the parts of a tile, the last of them the epilogue. */
-template <u32 kParts>
+/* Its CTAs have the parts of its tiles, the last of each tile the epilogue. */
+template <u32 kParts, u32 kClusterM = 1, u32 kClusterN = 1>
 void check_items_of_cluster()
 {
-    using Config = InClusterConfig<OrderConfig<64, 16, 1, 1, 2, false, kParts>>;
+    using Config =
+        InClusterConfig<OrderConfig<64, 16, kClusterM, kClusterN, 2, false, kParts>>;
     for (u32 k : {0u, 1u, 64u, 65u, 5 * 64u, 11 * 64u - 1}) {
         for (u32 clusters = 1; clusters <= 4; ++clusters) {
             ItemCheck(OrderOf<Config>::get(), k, Config::kBlockK).run(clusters);
@@ -436,6 +462,8 @@ TEST(work_item, ctas_of_a_cluster_add_up_each_block_of_k_once)
     check_items_of_cluster<3>();
     check_items_of_cluster<8>();
     check_items_of_cluster<16>();
+    check_items_of_cluster<8, 2, 1>();
+    check_items_of_cluster<3, 2, 2>();
     check_items_of_clusters<6, 3>();
     check_items_of_clusters<32, 16>();
 }
