@@ -226,17 +226,45 @@ static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *tr
     }
 }
 
-/* Goes on with several parts in one order. */
+/* Goes on with several parts, `most` of them, in one order. */
 static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
-                      enum jg_split_order order, struct jg_part_cluster tiles,
+                      enum jg_split_order order, struct jg_part_cluster tiles, int most,
                       struct fastest *best)
 {
-    for (int i = 0; i < SPLIT_COUNT; i++) {
+    for (int i = 0; i < SPLIT_COUNT && splits[i] <= most; i++) {
         const struct parts parts = {splits[i], order, 0, tiles};
         if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
         take_if_faster(arch, trial, parts, LEAST_GAIN, best);
+    }
+}
+
+/* Parts that a cluster of so many tiles has room for, and the device for those of all
+ * tiles; 0 if the problem has fewer tiles either way. */
+static int count_shared_parts(const struct jg_trial *trial, struct jg_part_cluster tiles)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int64_t m = jg_ceil_div(product->m.size, layout->tile_m);
+    const int64_t n = jg_ceil_div(product->n.size, layout->tile_n);
+    if (m < tiles.m || n < tiles.n) {
+        return 0;
+    }
+    return (int)jg_min(JG_MAX_CLUSTER_CTAS / (tiles.m * tiles.n),
+                       trial->facts->sm_count / m / n);
+}
+
+/* The same where the CTAs of a cluster have the parts: of one tile, or of several whose
+ * inputs they share, too. */
+static void try_cluster(const struct jg_arch *arch, const struct jg_trial *trial,
+                        struct fastest *best)
+{
+    const struct jg_part_cluster *tiles = arch->part_clusters;
+    try_order(arch, trial, JG_SPLIT_CLUSTER, *tiles, JG_MAX_SPLIT_K, best);
+    for (tiles++; tiles->m > 0 && !trial->override->has_cluster; tiles++) {
+        try_order(arch, trial, JG_SPLIT_CLUSTER, *tiles, count_shared_parts(trial, *tiles),
+                  best);
     }
 }
 
@@ -279,13 +307,13 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
     struct fastest best = {.parts = unsplit};
     take_if_faster(arch, trial, unsplit, 0.0, &best);
     if (takes_cluster(trial)) {
-        try_order(arch, trial, JG_SPLIT_CLUSTER, unsplit.tiles, &best);
+        try_cluster(arch, trial, &best);
         if (trial->problem->workspace_limit > 0) {
             try_clusters(arch, trial, &best);
         }
     }
     if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
-        try_order(arch, trial, named, unsplit.tiles, &best);
+        try_order(arch, trial, named, unsplit.tiles, JG_MAX_SPLIT_K, &best);
     }
     return best.parts;
 }

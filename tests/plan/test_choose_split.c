@@ -111,6 +111,34 @@ Test(choose_split, open_number_of_parts_is_chosen_for_a_cluster_without_a_worksp
     cr_expect_eq(choice.derived.workspace_bytes, 0);
 }
 
+Test(choose_split, ctas_that_have_parts_of_several_tiles_share_inputs_if_not_forbidden)
+{
+    static const struct {
+        const char *problem;
+        bool shares;
+    } rows[] = {
+        {"200x1280x8192 bf16", true},
+        {"512x512x16384 bf16", true},
+        {"256x512x16384 e4m3 d=bf16", true},
+        {"512x512x16384 bf16 config=cluster=1x1", false},
+        {"512x512x16384 bf16 config=split_order=cluster", false},
+        {"200x1280x8192 bf16 input_align=2", false}, /* threads load for their own CTA */
+        {"64x64x65536 bf16", false},                 /* has two tiles, a GPC each */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].problem);
+        const struct jg_config_layout *layout = &choice.config.layout;
+        const int tiles = layout->cluster_m * layout->cluster_n;
+        const int cluster = jg_cluster_ctas(&choice.config);
+        cr_expect_eq(tiles > 1 && jg_cluster_parts(&choice.config) > 1, rows[i].shares,
+                     "%s: %d tiles, %d parts", rows[i].problem, tiles,
+                     jg_cluster_parts(&choice.config));
+        cr_expect_leq(cluster, 16, "%s", rows[i].problem);
+        cr_expect_eq(choice.derived.grid_ctas % cluster, 0, "%s", rows[i].problem);
+        cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", rows[i].problem);
+    }
+}
+
 Test(choose_split, few_tiles_of_a_long_k_are_split_in_clusters_without_a_workspace)
 {
     static const struct {

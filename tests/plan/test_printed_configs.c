@@ -56,6 +56,7 @@ Test(printed_configs, every_candidate_read_again_is_itself_beside_any_workspace)
         "8192x64x8192 bf16 batch=3",
         "n=512 k=8192 a=bf16 dynamic=m d_layout=column",
         "64x4096x16384 bf16 input_align=2",
+        "200x1280x8192 bf16", /* parts of K whose CTAs share inputs */
         "1000x1000x1000 bf16 input_align=2 workspace=1g",
         "1000x1000x1000 bf16 input_align=2 workspace=1g config=repack=none",
         "1024x256x16384 bf16 workspace=64m",

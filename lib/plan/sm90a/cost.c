@@ -91,9 +91,20 @@
  * Fitted to runs of 2 to 16 parts (2026-11-26-h100-parts.jsonl), as the four below, and to
  * 312 of 37 problems of few rows or tiles, whose choices lose 2.3 percent on average
  * (2026-11-26-h100-few-tiles.jsonl). */
-#define CLUSTER_SUMS_BYTES_CLK 50.0
+#define CLUSTER_SUMS_BYTES_CLK 56.0
 #define CLUSTER_HAND_ON_CLK    300.0
 #define CLUSTER_HAND_ONS       2
+/* What tiles of more than 64x128 take beside that, for each byte that they have more: in
+ * the leader, where all sums come to and D goes out. As the two below, fitted to 67 runs of
+ * parts whose CTAs share inputs or have larger tiles (2026-11-26-h100-shared-parts.jsonl).
+ */
+#define LARGE_SUMS_BYTES     32768.0
+#define LARGE_SUMS_BYTES_CLK 48.0
+/* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
+ * and that come to it in all. Neither the latency of a ring that several fill nor barriers
+ * of the cluster show beside them. */
+#define PART_DRAWN_BYTES_CLK 85.0
+#define PART_TAKEN_BYTES_CLK 230.0
 /* Of a launch whose clusters of more than two have no place beside the one before. */
 #define CROWDED_US 0.3
 /* What the multiprocessors of a GPC draw from L2, all together: clusters of parts have
@@ -185,6 +196,16 @@ static double l2_rate_of(const struct jg_trial *trial)
     return jg_lesser(jg_lesser(rate, L2_BYTES_CLK_HELD), gpc_rate_of(trial));
 }
 
+static bool shares_inputs(const struct jg_trial *trial)
+{
+    return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
+}
+
+static bool has_shared_parts(const struct jg_trial *trial)
+{
+    return jg_cluster_parts(&trial->config) > 1 && shares_inputs(trial);
+}
+
 /* Clocks until a CTA has drawn a block of K. */
 static double count_draw_clk(const struct jg_trial *trial)
 {
@@ -193,6 +214,10 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
     const double drawn = count_drawn_bytes(trial);
+    if (has_shared_parts(trial)) {
+        return drawn / PART_DRAWN_BYTES_CLK +
+               (rows + columns) * row_bytes / PART_TAKEN_BYTES_CLK;
+    }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
         return drawn / l2_rate_of(trial); /* neighbours have other rows, or parts of K */
     }
@@ -205,11 +230,6 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double taken = jg_lesser(TAKEN_BYTES_CLK * share, L2_BYTES_CLK_HELD);
     return jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
                                         shared / (SHARED_BYTES_CLK_CTA * share)));
-}
-
-static bool shares_inputs(const struct jg_trial *trial)
-{
-    return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
 }
 
 /* The part of what all CTAs draw that comes from memory: A and B, each once. */
@@ -251,9 +271,10 @@ static double count_ring_clk(const struct jg_trial *trial)
     const int stages = trial->config.pipeline.stages;
     const double streamed_bytes = (double)trial->derived.busy_ctas * stages *
                                   trial->config.layout.tile_m * (double)JG_ROW_BYTES;
+    const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double latency_clk = LOAD_LATENCY_CLK +
                                MEMORY_LATENCY_CLK * memory_part_of(trial) +
-                               (shares_inputs(trial) ? CLUSTER_LATENCY_CLK : 0.0);
+                               (meets ? CLUSTER_LATENCY_CLK : 0.0);
     const bool is_full =
         trial->product.d_is_transpose && streamed_bytes >= (double)JG_SM90A_STREAMED_BYTES;
     return is_full ? 0.0 : latency_clk / stages;
@@ -299,8 +320,9 @@ static double count_cluster_sums_clk(const struct jg_trial *trial)
     if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
     }
-    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
-           2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
+    const double bytes = jg_split_cost_of(trial).sums_bytes;
+    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK + 2.0 * bytes / CLUSTER_SUMS_BYTES_CLK +
+           jg_larger(bytes - LARGE_SUMS_BYTES, 0.0) / LARGE_SUMS_BYTES_CLK;
 }
 
 /* What one warpgroup has left to multiply when the other is done with a tile. The stages
@@ -339,7 +361,7 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const bool pingpong = trial->config.layout.pingpong != 0;
     const double last_clk = pingpong ? PINGPONG_EPILOGUE * count_epilogue_clk(trial) : 0.0;
     const struct jg_split_cost split = jg_split_cost_of(trial);
-    const bool meets = shares_inputs(trial);
+    const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
     return (rounds * count_tile_clk(trial) + last_clk + fixed_clk +
             split.waits * HAND_ON_CLK +
