@@ -12,6 +12,11 @@
 #define LEAST_GPC_SMS 14
 /* Clusters of fewer CTAs were seen to be as many as such GPCs hold. */
 #define LARGE_CLUSTER 7
+/* Of these, which fill a whole GPC, two less: of 18 clusters of 6, which 132
+ * multiprocessors hold by all counts, the last one waited for another to end on an H100,
+ * and 17 were slow (bench/results/2026-11-26-h100-shared-parts.jsonl). */
+#define TIGHT_CLUSTER      6
+#define TIGHT_CLUSTER_LESS 2
 /* GPCs of a device's dies. */
 #define DIE_GPCS 8
 
@@ -86,6 +91,8 @@ static int count_least(int cluster, const struct jg_device_facts *facts)
     const int seen = facts->sm_count / LEAST_GPC_SMS * (LEAST_GPC_SMS / cluster);
     int least = facts->gpc_sms > 0 ? count_in_gpcs(cluster, facts) : seen;
     least = seen > 0 && cluster < LARGE_CLUSTER ? (int)jg_min(least, seen) : least;
+    const bool fills_gpc = facts->gpc_sms > 0 && facts->gpc_sms % cluster == 0;
+    least -= cluster == TIGHT_CLUSTER && fills_gpc ? TIGHT_CLUSTER_LESS : 0;
     for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
         if (cluster <= JG_LEAST_COUNTED_CLUSTER << i) {
             least = (int)jg_max(least, facts->clusters_at_once[i]);

@@ -46,7 +46,7 @@ Test(choose_split, more_parts_than_a_cluster_takes_are_added_up_by_clusters_in_a
 /* Wherever the multiprocessors are that the die lacks; or as many as the driver counts. */
 Test(choose_split, clusters_of_parts_at_once_are_those_that_any_device_holds)
 {
-    static const int rows[][2] = {{2, 66}, {4, 27}, {6, 18}, {8, 13}, {12, 7}, {16, 5}};
+    static const int rows[][2] = {{2, 66}, {4, 27}, {6, 16}, {8, 13}, {12, 7}, {16, 5}};
     struct jg_device_facts facts = plan_hopper()->default_facts;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_config config = {
