@@ -70,10 +70,11 @@ void jg_cluster_print(const struct jg_config *config, char *text, size_t size)
     snprintf(text, size, "%s%s", tiles, parts);
 }
 
-/* Parts of K that it has room for. */
+/* Parts of K that a cluster has room for; 1: it has for none. */
 static int count_most_parts(const struct jg_config_layout *layout)
 {
-    return JG_MAX_CLUSTER_CTAS / (layout->cluster_m * layout->cluster_n);
+    const int tiles = layout->cluster_m * layout->cluster_n;
+    return (int)jg_max(JG_MAX_CLUSTER_CTAS / tiles, 1);
 }
 
 int jg_cluster_parts_most(const struct jg_config *config, int split_k)

@@ -294,6 +294,14 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"cluster=1x2 split_k=24 split_order=cluster cluster_k=12",
          "problem.config: cluster=1x2 split_k=24 split_order=cluster cluster_k=12: a "
          "cluster has 2 to 8 parts of K"},
+        {"cluster=4x2 split_k=3 split_order=cluster",
+         "problem.config: cluster=4x2 split_k=3 split_order=cluster: a cluster has 2 to 2 "
+         "parts of K"},
+        {"cluster=4x2 split_k=2",
+         "problem.config: cluster=4x2 is none of the clusters of sm_90a: 2x1 1x2 1x1; with "
+         "parts of K: 2x2 4x1 4x2"},
+        {"cluster=16x16 split_k=2 split_order=cluster",
+         "problem.config: cluster=16x16 is none of the clusters of sm_90a"},
         {"tile=128x256 split_k=2 split_order=cluster stages=2",
          "problem.config: stages=2 needs 263168 bytes of shared memory, sm_90a has 232448; "
          "at most stages=1 with tile=128x256"},

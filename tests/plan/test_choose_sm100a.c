@@ -531,6 +531,11 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "cluster=16x1: 16 CTAs cannot share the load of 8 columns of A"},
         {"4096x4096x4096 bf16", "mma=128x128 cluster=16x2",
          "cluster=16x2: clusters of sm_100a are powers of two of at most 16 CTAs"},
+        {"4096x4096x4096 bf16", "cluster=16x16 split_k=2 split_order=cluster",
+         "cluster=16x16: clusters of sm_100a are powers of two of at most 16 CTAs"},
+        {"4096x4096x4096 bf16", "cluster=16x1 split_k=2 split_order=cluster",
+         "cluster=16x1 split_k=2 split_order=cluster: a cluster of parts of K has at most "
+         "16 CTAs, two for each tile at least"},
         {"4096x4096x4096 bf16", "cluster=3x1", "cluster=3x1: clusters of sm_100a are"},
         {"4096x4096x4096 bf16", "cta_group=2 cluster=1x2",
          "cluster=1x2 has no whole pairs along M, as cta_group=2 needs"},

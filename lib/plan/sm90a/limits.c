@@ -492,7 +492,8 @@ static bool is_part_cluster(const struct jg_config_layout *layout)
 static bool check_cluster(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const bool has_parts = jg_cluster_parts(&trial->config) > 1;
+    const struct jg_config_launch *launch = &trial->config.launch;
+    const bool has_parts = launch->split_k > 1 && launch->split_order == JG_SPLIT_CLUSTER;
     if (has_parts ? is_part_cluster(layout)
                   : has_pair(jg_sm90a_clusters, JG_SM90A_CLUSTERS, layout->cluster_m,
                              layout->cluster_n)) {
