@@ -682,8 +682,8 @@ static uint64_t find_most(const struct emu_grid *grid, unsigned count)
     const struct emu_settings *settings = &grid->launch.settings;
     const bool can_be_part = count == 1 && settings->numbers == EMU_NUMBERS_OFF &&
                              settings->sample == 0 && !grid->launch.program->shares_grid &&
-                             resident_limit(grid) > 2 * PART_CLUSTERS &&
-                             grid->cluster_total > 2 * PART_CLUSTERS;
+                             resident_limit(grid) > UINT64_C(2) * PART_CLUSTERS &&
+                             grid->cluster_total > UINT64_C(2) * PART_CLUSTERS;
     return can_be_part ? settings->whole * UINT64_C(1000000) : 0;
 }
 

@@ -192,7 +192,7 @@ struct jg_host jg_host_read(const char *root)
 int64_t jg_host_free_addresses(void)
 {
     struct rlimit limit;
-    long long pages = 0;
+    char text[128], *end = text;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
         limit.rlim_cur > INT64_MAX) {
         return INT64_MAX;
@@ -201,8 +201,9 @@ int64_t jg_host_free_addresses(void)
     if (file == NULL) {
         return INT64_MAX;
     }
-    const bool is_known = fscanf(file, "%lld", &pages) == 1;
+    const bool is_read = fgets(text, sizeof(text), file) != NULL;
     fclose(file);
-    const int64_t used = (int64_t)pages * sysconf(_SC_PAGESIZE);
-    return is_known ? jg_max((int64_t)limit.rlim_cur - used, 0) : INT64_MAX;
+    const int64_t pages = is_read ? strtoll(text, &end, 10) : 0; /* the first number */
+    const int64_t left = (int64_t)limit.rlim_cur - pages * sysconf(_SC_PAGESIZE);
+    return end != text ? jg_max(left, 0) : INT64_MAX;
 }

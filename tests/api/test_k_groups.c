@@ -298,8 +298,8 @@ Test(k_groups, scales_of_the_tensor_core_begin_at_a_piece_of_each_group)
     static const char *const rows[] = {
         "a=mxfp8 layout=nt", "a=mxfp8 layout=nn config=cluster=2x1",
         "a=mxfp4 layout=nt config=mma=256x32 cta_group=2 cluster=2x1", "nvfp4 layout=nt",
-        "a=e4m3 layout=nt a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=1x128ue8m0 "
-        "b_scale_layout=128x4"};
+        ("a=e4m3 layout=nt a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=1x128ue8m0 "
+         "b_scale_layout=128x4")};
     static const int32_t ends[GROUPS] = {32, 32, 416, 704};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_scaled(rows[i], ends, ends, "sms=4,async=latest");
