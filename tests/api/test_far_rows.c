@@ -138,9 +138,13 @@ static void expect_sums(struct launch launch)
     write_rows(context, &launch.b, (int64_t)GROUPS * COLUMNS, 0);
     const jit_gemm_args args = {
         .struct_size = sizeof(args),
-        .a = {launch.a.address, launch.a.ld, launch.by_counts ? launch.a.part_stride : 0},
-        .b = {launch.b.address, 0, launch.b.part_stride},
-        .d = {launch.d.address, launch.d.ld, launch.by_counts ? launch.d.part_stride : 0},
+        .a = {.pointer = launch.a.address,
+              .ld = launch.a.ld,
+              .batch_stride = launch.by_counts ? launch.a.part_stride : 0},
+        .b = {.pointer = launch.b.address, .batch_stride = launch.b.part_stride},
+        .d = {.pointer = launch.d.address,
+              .ld = launch.d.ld,
+              .batch_stride = launch.by_counts ? launch.d.part_stride : 0},
         .group_sizes = emulated_upload(context, launch.numbers, sizeof(launch.numbers))};
 
     emulated_check(jit_gemm_run(gemm, &args, NULL));
