@@ -594,7 +594,7 @@ int jg_cache_dir_fd(const jg_cache *cache)
     struct jg_cache_home *home = cache->home;
     int held = atomic_load(&home->fd);
     struct stat st;
-    if (held < 0 || is_kept_open(home, held, &st)) {
+    if (is_kept_open(home, held, &st)) {
         return held;
     }
     const bool is_open = fstat(held, &st) == 0;

@@ -12,9 +12,9 @@
 #define LEAST_GPC_SMS 14
 /* Clusters of fewer CTAs were seen to be as many as such GPCs hold. */
 #define LARGE_CLUSTER 7
-/* Of these, which fill a whole GPC, two less: of 18 clusters of 6, which 132
- * multiprocessors hold by all counts, the last one waited for another to end on an H100,
- * and 17 were slow (bench/results/2026-11-26-h100-shared-parts.jsonl). */
+/* Of these, which fill a whole GPC, two less: an H100 of 132 multiprocessors runs 17
+ * clusters of 6 at once, not 18 (bench/results/2026-11-26-h100-gpc.jsonl), and 17 were slow
+ * (2026-11-26-h100-shared-parts.jsonl). */
 #define TIGHT_CLUSTER      6
 #define TIGHT_CLUSTER_LESS 2
 /* GPCs of a device's dies. */

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, library
 
 from . import _call
 from ._epilogue import Operand, is_gated, named_epilogues
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
     return text.split(",") if text else []
 
 
-@torch.library.custom_op("jit_gemm::gemm", mutates_args=(), schema=_SCHEMA)
+@library.custom_op("jit_gemm::gemm", mutates_args=(), schema=_SCHEMA)
 def gemm_op(
     a: Tensor,
     b: Tensor,

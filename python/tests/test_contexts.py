@@ -26,6 +26,7 @@ from support import (
 
 import jit_gemm
 from jit_gemm import _library
+from jit_gemm._library import library
 
 SNIPPET = "d = relu(acc + bias);"
 PTX = DEVICE == "emulator"
@@ -313,7 +314,7 @@ class Libraries(unittest.TestCase):
 
     def test_the_version_is_the_librarys(self):
         self.assertRegex(jit_gemm.version(), r"^\d+\.\d+\.\d+$")
-        self.assertGreaterEqual(_library.library().jit_gemm_version(), _library.LEAST_VERSION)
+        self.assertGreaterEqual(library().jit_gemm_version(), _library.LEAST_VERSION)
 
 
 if __name__ == "__main__":

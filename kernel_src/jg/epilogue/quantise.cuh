@@ -55,6 +55,18 @@ JG_DEVICE void multiply_all(f32 (&values)[8], f32 factor)
     }
 }
 
+// A vector of D, `count` elements of which exist, scaled.
+template <class D, class CoordT>
+JG_DEVICE void store_scaled(const MatrixParam &d, const CoordT &coord, u32 count,
+                            f32 (&values)[8], f32 reciprocal)
+{
+    multiply_all(values, reciprocal);
+    Packed8<D> packed;
+    packed.assign(values);
+    packed.template store<CoordT>(d.template element<D>(coord.row, coord.col, coord.batch),
+                                  count);
+}
+
 // Of a vector that begins at column `col` of D.
 template <class ShapeT>
 JG_DEVICE u32 count_columns(const ShapeT &shape, u32 col)
@@ -165,12 +177,9 @@ class SpreadBlocks {
             for (u32 step = 0; step < kSteps; ++step) {
                 f32 values[8];
                 staging_.step(step).load(row, lane() % kAcross, values);
-                multiply_all(values, reciprocal);
-                Packed8<D> packed;
-                packed.assign(values);
-                packed.template store<CoordT>(
-                    d.template element<D>(coord.row, coord.col, coord.batch),
-                    coord.row < shape.m ? count_columns(shape, coord.col) : 0);
+                store_scaled<D>(d, coord,
+                                coord.row < shape.m ? count_columns(shape, coord.col) : 0,
+                                values, reciprocal);
                 coord.col += Partition::kStepCols;
             }
         }
@@ -306,11 +315,7 @@ class SharedBlocks {
             }
             f32 values[8];
             staging_.load(row_of(pass), lane() % kAcross, values);
-            multiply_all(values, scale.reciprocal);
-            Packed8<D> packed;
-            packed.assign(values);
-            packed.template store<CoordT>(
-                d.template element<D>(coord.row, coord.col, coord.batch), coord.count);
+            store_scaled<D>(d, coord, coord.count, values, scale.reciprocal);
         }
         meet(); // they are read
     }

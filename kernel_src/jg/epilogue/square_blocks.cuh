@@ -136,12 +136,9 @@ class SquareBlocks {
                 coord.col += kTransposed ? 0 : Partition::kStepCols * step;
                 f32 values[8];
                 staging_.step(step).load(row_of(pass), lane() % kAcross, values);
-                multiply_all(values, scale.reciprocal);
-                Packed8<D> packed;
-                packed.assign(values);
-                packed.template store<CoordT>(
-                    d.template element<D>(coord.row, coord.col, coord.batch),
-                    coord.row < shape.m ? count_columns(shape, coord.col) : 0);
+                store_scaled<D>(d, coord,
+                                coord.row < shape.m ? count_columns(shape, coord.col) : 0,
+                                values, scale.reciprocal);
             }
         }
     }
