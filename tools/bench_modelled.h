@@ -11,8 +11,7 @@ struct bench_modelled {
     const char *chip;        /* NULL: the emulated device's own */
     int64_t mhz;             /* 0: what the chip's power leaves */
     const char *group_sizes; /* of problems with groups, as problem_list_read takes them */
-    bool
-        needs_all; /* of a large launch no part may stand for all, as the emulator has it */
+    bool needs_all;          /* no part of a large launch may stand for all of it */
     bool json;
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/quantise.h"
+
 /* The library's rules: docs/grouped.md. */
 enum {
     BAND_ROWS = 128,      /* of scales in 128x4 */
@@ -97,11 +99,8 @@ static int64_t end_step(const jit_gemm_problem *problem)
 {
     const bool is_k_major = problem->a.layout == JIT_GEMM_LAYOUT_K_MAJOR ||
                             problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR;
-    const jit_gemm_scale *scale = &problem->a.scale;
-    const bool is_multiplied =
-        scale->kind == JIT_GEMM_SCALE_BLOCK &&
-        (scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3);
-    if (!run_groups_divide_k(problem->group_by) || !is_k_major || !is_multiplied) {
+    if (!run_groups_divide_k(problem->group_by) || !is_k_major ||
+        !quantise_has_byte_scales(&problem->a.scale)) {
         return 1;
     }
     const bool has_one_size = (problem->a.dtype == JIT_GEMM_DTYPE_E2M1) ==

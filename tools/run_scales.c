@@ -10,17 +10,11 @@
 
 enum { COPY_ALIGNMENT = 16 };
 
-/* Are they of a byte, of which none lie further apart than packed? */
-static bool is_of_bytes(const jit_gemm_scale *scale)
-{
-    return scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3;
-}
-
 /* Elements of K at whose multiples the scales of a group along K begin: a block, or of
  * scales of a byte the four of a word. */
 static int64_t step_of(const jit_gemm_scale *scale)
 {
-    return (is_of_bytes(scale) ? 4 : 1) * (int64_t)scale->block_k;
+    return (quantise_has_byte_scales(scale) ? 4 : 1) * (int64_t)scale->block_k;
 }
 
 /* Blocks that scales are laid out for, of so many elements. */
@@ -38,7 +32,7 @@ static struct element_view view_blocks(const struct run_groups *groups,
 {
     const jit_gemm_scale *scale = row->scale;
     const int64_t blocks = count_blocks(groups, row);
-    if (is_of_bytes(scale)) {
+    if (quantise_has_byte_scales(scale)) {
         const int64_t count =
             row->is_b ? row->count : run_groups_scale_rows(groups, row->count);
         return quantise_scale_view(scale, row->batch, quantise_scale_rows(scale, count),
@@ -60,7 +54,7 @@ static struct element_view view_blocks(const struct run_groups *groups,
 static int64_t index_block(const jit_gemm_scale *scale, const struct element_view *view,
                            int64_t rows, int64_t blocks, int64_t row, int64_t block)
 {
-    if (is_of_bytes(scale)) {
+    if (quantise_has_byte_scales(scale)) {
         return quantise_scale_index(scale, rows, blocks * scale->block_k, row, block);
     }
     return scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN ? block * view->ld + row
@@ -185,7 +179,7 @@ int run_block_scales_create(jit_gemm_context *context, const struct run_groups *
                             const struct run_scale_row *row, uint64_t seed)
 {
     struct element_view view = view_blocks(groups, row);
-    if (is_of_bytes(row->scale)) {
+    if (quantise_has_byte_scales(row->scale)) {
         view.batch_stride = (view.batch_stride + 15) / 16 * 16;
         return create_pieces(context, groups, row, &view, seed);
     }

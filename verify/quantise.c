@@ -18,9 +18,20 @@ static int64_t count_blocks(const jit_gemm_scale *scale, int64_t columns)
     return divide_up(columns, scale->block_k);
 }
 
+static int64_t block_rows(const jit_gemm_scale *scale)
+{
+    return scale->block_mn > 1 ? scale->block_mn : 1;
+}
+
 int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows)
 {
-    return divide_up(rows, scale->block_mn > 1 ? scale->block_mn : 1);
+    return divide_up(rows, block_rows(scale));
+}
+
+bool quantise_has_byte_scales(const jit_gemm_scale *scale)
+{
+    return scale->kind == JIT_GEMM_SCALE_BLOCK &&
+           (scale->dtype == JIT_GEMM_DTYPE_UE8M0 || scale->dtype == JIT_GEMM_DTYPE_UE4M3);
 }
 
 struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
@@ -275,8 +286,7 @@ static void compare_element(struct comparison *work, const struct span *span, in
 static int64_t scale_index_of(const struct quantised *all, int64_t batch, int64_t row,
                               int64_t block)
 {
-    const int64_t row_of_scales = scale_row_of(all, batch, row) /
-                                  (all->scale->block_mn > 1 ? all->scale->block_mn : 1);
+    const int64_t row_of_scales = scale_row_of(all, batch, row) / block_rows(all->scale);
     return batch * all->scale_view->batch_stride +
            quantise_scale_index(all->scale,
                                 quantise_scale_rows(all->scale, all->view->rows),
@@ -347,7 +357,7 @@ static void compare_row(struct comparison *work, int64_t batch, int64_t row,
 static void compare_batch(struct comparison *work, int64_t batch)
 {
     const int64_t rows = work->all->view->rows;
-    const int64_t step = work->all->scale->block_mn > 1 ? work->all->scale->block_mn : 1;
+    const int64_t step = block_rows(work->all->scale);
     for (int64_t row = 0; row < rows; row += step) {
         const int64_t end = row + step < rows ? row + step : rows;
         int64_t first = row;

@@ -11,6 +11,8 @@
 
 /* Rows of scales that a D or an A of so many rows has. */
 int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows);
+/* Is it one of blocks, of a byte each, as the tensor core multiplies by? */
+bool quantise_has_byte_scales(const jit_gemm_scale *scale);
 /* The memory of `rows` rows of scales, of a D or an A with so many columns: a row per
  * batch. */
 struct element_view quantise_scale_view(const jit_gemm_scale *scale, int64_t batch,
