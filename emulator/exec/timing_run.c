@@ -687,8 +687,9 @@ static uint64_t find_most(const struct emu_grid *grid, unsigned count)
     return can_be_part ? settings->whole * UINT64_C(1000000) : 0;
 }
 
-/* The part that runs to its end, when the whole launch was stopped. */
-static void run_part(struct run *all, struct emu_timing *result)
+/* The part that runs to its end, when the whole launch was stopped. False: it says nothing
+ * of the rest. */
+static bool run_part(struct run *all, struct emu_timing *result)
 {
     struct emu_grid *grid = all->grids;
     struct run part;
@@ -699,27 +700,41 @@ static void run_part(struct run *all, struct emu_timing *result)
     part.timer.notes_products = true;
     run_events(&part);
     sum_up(&part);
-    if (!part.failed) {
-        emu_waves_extrapolate(&all->timer, &part.timer);
-    }
+    const bool is_known = part.failed || emu_waves_extrapolate(&all->timer, &part.timer);
     close_run(&part);
+    grid->launch.settings.sample = 0;
+    return is_known;
 }
 
-void emu_grids_run_timed(struct emu_grid *grids, unsigned count)
+/* `most`: as find_most gives it. False: it was stopped, and nothing is known of the rest.
+ */
+static bool run_grids(struct emu_grid *grids, unsigned count, struct emu_timing *result,
+                      uint64_t most)
 {
-    struct emu_timing unasked = {0}, first = {0};
-    const struct emu_launch *launch = &grids[0].launch;
-    struct emu_timing *result = launch->timing == NULL ? &unasked : launch->timing;
+    struct emu_timing first = {0};
     struct run run;
+    bool is_known = true;
     open_run(&run, grids, count, result);
-    run.most = find_most(&grids[0], count);
-    run.timer.notes_products = run.most != 0;
+    run.most = most;
+    run.timer.notes_products = most != 0;
     run_events(&run);
     if (run.stopped) {
         run.timer.result = &first;
-        run_part(&run, result);
+        is_known = run_part(&run, result);
     } else {
         sum_up(&run);
     }
     close_run(&run);
+    return is_known;
+}
+
+void emu_grids_run_timed(struct emu_grid *grids, unsigned count)
+{
+    struct emu_timing unasked = {0};
+    struct emu_timing *timing = grids[0].launch.timing;
+    struct emu_timing *result = timing == NULL ? &unasked : timing;
+    if (!run_grids(grids, count, result, find_most(&grids[0], count))) {
+        emu_grid_reset(&grids[0]);
+        (void)run_grids(grids, count, result, 0);
+    }
 }
