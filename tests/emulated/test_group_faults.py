@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(8)
+EVERY = stride(12)
 SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
 MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
 VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",

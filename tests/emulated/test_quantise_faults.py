@@ -18,7 +18,7 @@ from emulated_runs import clean_environment, pool  # noqa: E402
 from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(4)
+EVERY = stride(6)
 UNITS = 60  # of these each fault shows in one; the draw ends there
 FAULTS = [
     ("signs count", "i < coord.count ? ::fabsf(values[i]) : 0.0f", "i < coord.count ? values[i] : 0.0f"),
