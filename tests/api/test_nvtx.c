@@ -9,8 +9,6 @@
 #include "base/file.h"
 #include "base/str.h"
 
-static const char problem_text[] = "256x256x512 bf16";
-
 #ifdef JG_COUNTING_NVTX
 
 /* What the tool has seen of a create by a context with this option. */
@@ -24,7 +22,7 @@ static void ranges_of(jit_gemm_nvtx nvtx, struct jg_str *ret_lines)
     cr_assert_eq(setenv("COUNTING_NVTX", path, 1), 0);
     options.nvtx = nvtx;
     api_fixture_open_with(&fixture, &options, 0);
-    (void)api_info_of(&fixture, problem_text);
+    (void)api_info_of(&fixture, "256x256x512 bf16");
     (void)jg_file_read(path, 1 << 16, ret_lines); /* no range, no file */
     api_fixture_close(&fixture);
 }
