@@ -220,21 +220,30 @@ jg_cache_result jg_cache_dir_check(const struct stat *st, uid_t uid, const char 
 }
 
 /* Whoever may rename what is inside a parent could put another folder in our place. */
-static jg_cache_result check_parent(const struct stat *st, uid_t uid, const char *path,
-                                    const struct jg_cache_why *why)
+static jg_cache_result check_parent(const struct stat *st, int fd, uid_t uid,
+                                    const char *path, const struct jg_cache_why *why)
 {
+    const bool others_may_write =
+        (st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (st->st_mode & S_ISVTX) == 0;
+    if (owner_is_trusted(st, uid) && !others_may_write) {
+        return JG_CACHE_OK;
+    }
+    char link[32], parent[160];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    const ssize_t got = readlink(link, parent, sizeof(parent) - 1);
+    parent[got > 0 ? got : 0] = '\0'; /* without /proc no name */
     if (!owner_is_trusted(st, uid)) {
-        jg_cache_say(why, "a parent of %.300s belongs to user %lu", path,
-                     (unsigned long)st->st_uid);
-        return JG_CACHE_UNTRUSTED;
+        jg_cache_say(why, "a parent of %.300s belongs to user %lu%s%s", path,
+                     (unsigned long)st->st_uid, got > 0 ? ": " : "", parent);
+    } else {
+        jg_cache_say(
+            why,
+            "a parent of %.300s may be written by %s (mode %04o): remove that right, "
+            "or let only owners rename in it: chmod +t %s",
+            path, (st->st_mode & S_IWOTH) != 0 ? "everybody" : "its group",
+            (unsigned)(st->st_mode & 07777), parent);
     }
-    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (st->st_mode & S_ISVTX) == 0) {
-        jg_cache_say(why, "a parent of %.300s may be written by %s (mode %04o)", path,
-                     (st->st_mode & S_IWOTH) != 0 ? "everybody" : "its group",
-                     (unsigned)(st->st_mode & 07777));
-        return JG_CACHE_UNTRUSTED;
-    }
-    return JG_CACHE_OK;
+    return JG_CACHE_UNTRUSTED;
 }
 
 /* Makes a folder of mode 0700 whatever the umask is. 0, or an errno value. */
@@ -343,7 +352,7 @@ static jg_cache_result walk_component(struct walk *walk, const char *path, uid_t
     if (fstat(walk->fd, &st) != 0) {
         return jg_cache_say_errno(why, errno, "examine a parent of the cache folder");
     }
-    jg_cache_result result = check_parent(&st, uid, path, why);
+    jg_cache_result result = check_parent(&st, walk->fd, uid, path, why);
     if (result != JG_CACHE_OK) {
         return result;
     }

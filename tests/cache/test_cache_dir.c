@@ -264,12 +264,14 @@ Test(cache_dir, readable_folder_of_mode_0755_is_accepted)
 
 Test(cache_dir, parent_that_everybody_may_write_is_refused_unless_sticky)
 {
-    char parent[256], path[300];
+    char parent[256], path[300], remedy[300];
     make_folder("parent", 0777, parent);
     snprintf(path, sizeof(path), "%s/cache", parent);
 
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_UNTRUSTED);
     cr_expect_not(path_exists(path));
+    snprintf(remedy, sizeof(remedy), "chmod +t %s", parent);
+    cr_expect_not_null(strstr(reason, remedy), "%s", reason);
     cr_assert_eq(chmod(parent, 01777), 0);
     cr_expect_eq(try_open(path, NULL, 0, NULL), JG_CACHE_OK, "%s", reason);
 }

@@ -85,7 +85,7 @@ class Recipes(unittest.TestCase):
 
     def kubernetes(self):
         """The scripts of the two files, and the variables of the server."""
-        job, serving = [block.replace("/kernels", f"{self.folder}/kernels").replace(
+        job, serving, _ = [block.replace("/kernels", f"{self.folder}/kernels").replace(
             "/app/", f"{self.folder}/app/") for block in BLOCKS["yaml"]]
         scripts = []
         for text in (job, serving):
@@ -110,13 +110,28 @@ class Recipes(unittest.TestCase):
         self.expect("bash", "-euc", open_to_all)
         self.assertNotEqual(self.run_here("bash", "-euc", verify).returncode, 0)
 
+    def test_a_volume_for_the_cache_folder_is_taken_as_the_first_container_leaves_it(self):
+        block = BLOCKS["yaml"][2].replace("/cache", f"{self.folder}/volume")
+        (volume := self.folder / "volume").mkdir()
+        volume.chmod(0o777)
+        (variable,) = re.findall(r"\{name: (JIT_GEMM_\w+), value: ([^}]+)\}", block)
+        build = ["jit-gemm", "build", "64x64x64", "bf16", "--arch", "sm_90a", "-o", "kernel.cubin"]
+        refused = self.run_here(*build, **dict([variable]))
+        self.assertIn(f"chmod +t {volume}", refused.stderr)
+        self.assertEqual(list(volume.iterdir()), [])
+        (command,) = re.findall(r"command: \[([^]]+)\]", block)
+        self.expect(*[word.strip(' "') for word in command.split(",")])
+        self.expect(*build, **dict([variable]))
+        self.assertIn("of these 1 kernels", self.expect("jit-gemm", "cache", "stat", **dict([variable])))
+        self.assertEqual(pathlib.Path(variable[1]).stat().st_mode & 0o777, 0o700)
+
     def test_yaml_is_yaml(self):
         try:
             import yaml
         except ImportError:
             self.skipTest("there is no PyYAML")
-        kinds = [yaml.safe_load(block)["kind"] for block in BLOCKS["yaml"]]
-        self.assertEqual(kinds, ["Job", "Deployment"])
+        kinds = [yaml.safe_load(block).get("kind") for block in BLOCKS["yaml"]]
+        self.assertEqual(kinds, ["Job", "Deployment", None])
 
     def test_the_commands_of_the_examples_are_right(self):
         program, python = BLOCKS["sh"][0].splitlines()
