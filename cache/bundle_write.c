@@ -185,6 +185,12 @@ static jg_cache_result open_output(const char *path, struct output *output,
     if (output->folder_fd < 0) {
         return jg_cache_say_errno(why, errno, "open the folder of the bundle");
     }
+    struct stat found;
+    if (fstatat(output->folder_fd, output->file, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(found.st_mode)) {
+        jg_cache_say(why, "%.300s cannot be replaced: it is no regular file", path);
+        return JG_CACHE_IO;
+    }
     for (int i = 0; i < TEMP_TRIES && output->fd < 0; i++) {
         snprintf(output->temp, sizeof(output->temp), "%s.tmp-%ld-%d", output->file,
                  (long)getpid(), i);
@@ -340,6 +346,24 @@ static jg_cache_result publish(struct output *output, const struct jg_cache_why 
                       : jg_cache_say_errno(why, error, "sync the folder of the bundle");
 }
 
+/* Without a temporary file, which is removed or has its name by now. */
+static void end_output(struct output *output)
+{
+    if (output->temp[0] != '\0') {
+        (void)unlinkat(output->folder_fd, output->temp, 0);
+    }
+    close_output(output);
+}
+
+jg_cache_result jg_cache_bundle_check(const char *path, char *reason, size_t reason_size)
+{
+    const struct jg_cache_why why = jg_cache_begin_reason(reason, reason_size);
+    struct output output = {.folder_fd = -1, .fd = -1};
+    const jg_cache_result result = open_output(path, &output, &why);
+    end_output(&output);
+    return result;
+}
+
 jg_cache_result jg_cache_bundle_write(jg_cache_bundle_writer *writer, const char *path,
                                       jg_cache_bundle_counts *ret_counts, char *reason,
                                       size_t reason_size)
@@ -366,12 +390,9 @@ jg_cache_result jg_cache_bundle_write(jg_cache_bundle_writer *writer, const char
         if (result == JG_CACHE_OK) {
             result = publish(&output, &why);
         }
-        if (output.temp[0] != '\0') {
-            (void)unlinkat(output.folder_fd, output.temp, 0);
-        }
     }
     jg_cache_store_release_size_signal(&held);
-    close_output(&output);
+    end_output(&output);
     free(head);
     if (result == JG_CACHE_OK && ret_counts != NULL) {
         *ret_counts = (jg_cache_bundle_counts){.entries = writer->count, .bytes = total};

@@ -348,8 +348,12 @@ jg_cache_result jg_cache_bundle_add_value(jg_cache_bundle_writer *writer,
 void jg_cache_bundle_sign(jg_cache_bundle_writer *writer, const jg_cache_secret_key *secret,
                           uint64_t serial);
 
+/** Could a bundle be written to `path`? Makes a temporary file and removes it. OK, IO. */
+jg_cache_result jg_cache_bundle_check(const char *path, char *reason, size_t reason_size);
+
 /**
- * Writes the bundle: a temporary file beside `path`, fsync, rename over what is there.
+ * Writes the bundle: a temporary file beside `path`, fsync, rename over the file that is
+ * there. A link, a device or a folder is not replaced.
  * Every entry is verified. The bytes depend on the entries and what signs them. Mode 0644
  * less the umask.
  *

@@ -127,7 +127,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *cont
 /**
  * Writes every problem that was asked of this context, with the epilogues they use, and
  * every conversion of scales (scales.h), as a manifest for ::jit_gemm_prewarm.
- * @param path file to write; replaced at once by rename
+ * @param path file to write; a regular file there is replaced at once by rename
  * @return OK, ARGUMENT, NO_MEMORY, IO
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *context,

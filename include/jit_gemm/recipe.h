@@ -93,7 +93,7 @@ typedef enum jit_gemm_recipe_flags {
 /**
  * Writes a recipe for the context's architecture; its device is noted as a remark.
  *
- * @param path file to write; replaced at once by rename
+ * @param path file to write; a regular file there is replaced at once by rename
  * @param lines each of another problem
  * @param count entries of `lines`
  * @param flags ::jit_gemm_recipe_flags, added up

@@ -430,10 +430,21 @@ static jit_gemm_status need_cache(const jit_gemm_context *context, bool is_only_
                           "there is no disk cache to fill: %s", context->cache_reason);
 }
 
+static const char place_of_bundle[] = "name a file in a folder that can be written";
+
 static jit_gemm_status fail_bundle(const char *path, const char *hint, const char *reason)
 {
     return jg_fail_system(JIT_GEMM_ERR_IO, "options.bundle", hint,
                           "%s cannot be written: %s", path, reason);
+}
+
+/* Before any build: a model's kernels take minutes. */
+static jit_gemm_status check_bundle(const char *path)
+{
+    char reason[512] = "";
+    return jg_cache_bundle_check(path, reason, sizeof(reason)) == JG_CACHE_OK
+               ? JIT_GEMM_OK
+               : fail_bundle(path, place_of_bundle, reason);
 }
 
 /* Every task has ended well: what it found or made goes into the bundle. */
@@ -463,10 +474,8 @@ static jit_gemm_status fill_bundle(struct prewarm *prewarm, const char *path,
     const jg_cache_result result =
         jg_shipment_write(shipment, path, &counts, reason, sizeof(reason));
     if (result != JG_CACHE_OK) {
-        return result == JG_CACHE_NO_MEMORY
-                   ? jg_fail_memory()
-                   : fail_bundle(path, "name a file in a folder that can be written",
-                                 reason);
+        return result == JG_CACHE_NO_MEMORY ? jg_fail_memory()
+                                            : fail_bundle(path, place_of_bundle, reason);
     }
     prewarm->result.bundle_kernels = (size_t)counts.entries;
     prewarm->result.bundle_bytes = counts.bytes;
@@ -518,6 +527,9 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
     JG_TRY(
         jg_targets_find(prewarm->context, prewarm->manifest, options, &prewarm->targets));
     JG_TRY(list_tasks(prewarm));
+    if (options->bundle != NULL) {
+        JG_TRY(check_bundle(options->bundle));
+    }
     if (pthread_mutex_init(&prewarm->mutex, NULL) != 0) {
         return jg_fail_memory();
     }

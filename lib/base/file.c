@@ -102,11 +102,17 @@ bool jg_file_write(int file, const struct jg_str *text)
     return code == 0;
 }
 
-/* Beside the path, of a name that no other call has. The text is the caller's to free. */
+/* Beside the path, of a name that no other call has. The text is the caller's to free. What
+ * is there must be a file: a rename would put one in the place of a device or a link. */
 static jit_gemm_status open_temporary(const char *path, struct jg_str *ret_temporary,
                                       int *ret_file)
 {
     static atomic_uint number; /* two threads may write the same path */
+    struct stat found;
+    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        return jg_fail(JIT_GEMM_ERR_IO, "path", "name a file, or one that is not there yet",
+                       "'%s' cannot be replaced: it is no regular file", path);
+    }
     jg_str_printf(ret_temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
                   atomic_fetch_add(&number, 1));
     JG_TRY(jg_str_status(ret_temporary));
@@ -118,12 +124,7 @@ static jit_gemm_status open_temporary(const char *path, struct jg_str *ret_tempo
 jit_gemm_status jg_file_check(const char *path)
 {
     struct jg_str temporary = {0};
-    struct stat found;
     int file = -1;
-    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
-        errno = EISDIR;
-        return fail_write(path, "replaced");
-    }
     const jit_gemm_status status = open_temporary(path, &temporary, &file);
     if (status == JIT_GEMM_OK) {
         close(file);

@@ -122,5 +122,15 @@ Test(file, what_is_no_file_is_named)
     cr_expect_eq(jg_file_check("/nowhere/at/all"), JIT_GEMM_ERR_IO);
     cr_expect_eq(jg_file_check("/tmp"), JIT_GEMM_ERR_IO);
     cr_expect_not_null(strstr(jg_error_text(), "'/tmp' cannot be replaced"));
+    /* A rename by root would put a file in its place. */
+    char pipe_path[64];
+    snprintf(pipe_path, sizeof(pipe_path), "/tmp/jg_file_pipe_%ld", (long)getpid());
+    cr_assert_eq(mkfifo(pipe_path, 0600), 0);
+    cr_expect_eq(jg_file_replace(pipe_path, &text), JIT_GEMM_ERR_IO);
+    cr_expect_not_null(
+        strstr(jg_error_text(), "cannot be replaced: it is no regular file"));
+    struct stat found;
+    cr_expect(stat(pipe_path, &found) == 0 && S_ISFIFO(found.st_mode));
+    cr_expect_eq(unlink(pipe_path), 0);
     jg_str_free(&text);
 }

@@ -699,9 +699,37 @@ Test(cache_bundle, what_cannot_be_written_is_said_and_leaves_nothing)
     cr_expect_eq(write_bundle(f.cache, all, 3, wrong, NULL), JG_CACHE_IO);
     cr_expect_not_null(strstr(f.reason, "is not the name of a file"), "%s", f.reason);
     cr_expect_eq(write_bundle(f.cache, all, 3, f.folder, NULL), JG_CACHE_IO);
-    cr_expect_not_null(strstr(f.reason, "cannot finish the bundle: Is a directory"), "%s",
+    cr_expect_not_null(strstr(f.reason, "cannot be replaced: it is no regular file"), "%s",
                        f.reason);
     cr_expect_eq(count_files(f.root, "cache.tmp"), 0);
+}
+
+/* A rename by root would put a file in the place of /dev/stdout. */
+Test(cache_bundle, pipe_or_link_is_not_replaced_and_the_check_says_so_before)
+{
+    static const int all[] = {0, 1, 2};
+    char pipe_path[256], link_path[256];
+    struct stat st;
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", f.root);
+    snprintf(link_path, sizeof(link_path), "%s/link", f.root);
+    cr_assert_eq(mkfifo(pipe_path, 0600), 0);
+    cr_assert_eq(symlink(path, link_path), 0);
+
+    cr_expect_eq(write_bundle(f.cache, all, 3, pipe_path, NULL), JG_CACHE_IO);
+    cr_expect_eq(write_bundle(f.cache, all, 3, link_path, NULL), JG_CACHE_IO);
+    cr_expect_eq(jg_cache_bundle_check(pipe_path, f.reason, sizeof(f.reason)), JG_CACHE_IO);
+    cr_expect_not_null(strstr(f.reason, "/pipe cannot be replaced: it is no regular file"),
+                       "%s", f.reason);
+    cr_expect_eq(jg_cache_bundle_check(path, f.reason, sizeof(f.reason)), JG_CACHE_OK);
+
+    cr_assert_eq(lstat(pipe_path, &st), 0);
+    cr_expect(S_ISFIFO(st.st_mode));
+    cr_assert_eq(lstat(link_path, &st), 0);
+    cr_expect(S_ISLNK(st.st_mode));
+    expect_same_file(path);
+    cr_expect_eq(count_files(f.root, "pipe.tmp") + count_files(f.root, "link.tmp") +
+                     count_files(f.root, "kernels.jgb.tmp"),
+                 0, "a temporary file is left");
 }
 
 /* SIGXFSZ would end the program. */

@@ -235,8 +235,10 @@ def test_what_is_missing_or_bad_leaves_no_bundle():
         expect_exit(done, 1)
         expect("m=256" in done.stderr and "no bundle was written" in done.stderr and
                "cache export: total=2 cached=1 failed=1\n" in done.stdout, "missing", done)
-        done = tool("prewarm", manifest, *ARCH, "--bundle", folder.path / "none" / "two.jgb",
+        kept = sorted(folder.cache.rglob("*.jgk"))
+        done = tool("prewarm", more, *ARCH, "--bundle", folder.path / "none" / "two.jgb",
                     cache=folder.cache)
+        expect(sorted(folder.cache.rglob("*.jgk")) == kept, "compiled for a bundle that has no place", done)
         expect(done.returncode == 1 and "two.jgb cannot be written: cannot open the folder of the bundle: "
                "No such file or directory" in done.stderr and "no bundle was written" in done.stderr,
                "no folder", done)
