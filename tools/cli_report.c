@@ -254,6 +254,9 @@ void *cli_alloc(size_t bytes)
     return memory;
 }
 
+/* Of a manifest, a list or a module; /dev/zero has no end. */
+#define MOST_BYTES ((size_t)64 << 20)
+
 char *cli_read_file(const char *path, size_t *ret_size)
 {
     bool is_input = strcmp(path, "-") == 0;
@@ -265,7 +268,8 @@ char *cli_read_file(const char *path, size_t *ret_size)
         return NULL;
     }
     char *text = cli_alloc(room);
-    while ((part = fread(text + size, 1, room - size - 1, file)) > 0) {
+    while (size <= MOST_BYTES &&
+           (part = fread(text + size, 1, room - size - 1, file)) > 0) {
         size += part;
         if (room - size < 2) {
             char *grown = cli_alloc(room * 2);
@@ -280,6 +284,10 @@ char *cli_read_file(const char *path, size_t *ret_size)
     int failed = ferror(file);
     if (failed) {
         cli_error("%s: %s", path, strerror(errno));
+    } else if (size > MOST_BYTES) {
+        cli_error("%s: more than %d MiB are read of no file", path,
+                  (int)(MOST_BYTES >> 20));
+        failed = 1;
     }
     if (!is_input) {
         fclose(file);

@@ -235,6 +235,9 @@ def test_what_is_missing_or_bad_leaves_no_bundle():
         expect_exit(done, 1)
         expect("m=256" in done.stderr and "no bundle was written" in done.stderr and
                "cache export: total=2 cached=1 failed=1\n" in done.stdout, "missing", done)
+        done = tool("verify-manifest", "/dev/zero", *ARCH, cache=folder.cache)
+        expect(done.returncode == 1 and "/dev/zero: more than 64 MiB are read of no file" in done.stderr,
+               "a file without an end", done)
         kept = sorted(folder.cache.rglob("*.jgk"))
         done = tool("prewarm", more, *ARCH, "--bundle", folder.path / "none" / "two.jgb",
                     cache=folder.cache)
