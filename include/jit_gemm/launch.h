@@ -126,6 +126,14 @@ typedef struct jit_gemm_args {
     uint64_t b_lds; /**< The same of B. */
     uint64_t c_lds; /**< The same of C. */
     uint64_t d_lds; /**< The same of D. */
+    uint64_t group_ns; /**< With ::JIT_GEMM_GROUP_BY_POINTERS and a dynamic N, device
+                          address of an int32_t per group, its N, which the kernel reads
+                          when it runs: below 0 it counts as 0, above `n` as `n`. Nothing is
+                          read or written beyond a group's columns. 0: all have `n`; must be
+                          0 without. Not with reductions, pairs of columns, computed scales
+                          of D or scales of blocks. */
+    uint64_t group_ks; /**< The same of K, where that is dynamic; a group without any gets
+                          epilogue(beta * C). Not with scales of blocks. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */

@@ -157,8 +157,9 @@ typedef enum jit_gemm_group_by {
     JIT_GEMM_GROUP_BY_K_OFFSETS = 4,
     /** Each group has an A, B, C and D of its own, anywhere: their addresses, and if need
      * be their leading dimensions, are in arrays in device memory (::jit_gemm_args.a). M is
-     * the most rows that a group may have, and its number how many it has. All else lies
-     * as those of a batch, with M rows each. */
+     * the most rows that a group may have, and its number how many it has; of dynamic N
+     * and K too (::jit_gemm_args.group_ns, group_ks). All else lies as those of a batch,
+     * with M rows each. */
     JIT_GEMM_GROUP_BY_POINTERS = 5
 } jit_gemm_group_by;
 

@@ -27,7 +27,8 @@ static const struct line arg_lines[] = {LINE(a),       LINE(b),       LINE(c),
                                         LINE(d),       LINE(a_scale), LINE(b_scale),
                                         LINE(d_scale), LINE(a_rows),  LINE(d_rows)};
 static const struct line address_lines[] = {LINE(group_sizes), LINE(a_lds), LINE(b_lds),
-                                            LINE(c_lds), LINE(d_lds)};
+                                            LINE(c_lds),       LINE(d_lds), LINE(group_ns),
+                                            LINE(group_ks)};
 
 #undef LINE
 

@@ -10,7 +10,7 @@
  *     beta: the same
  *     workspace address=none bytes=0
  *     group_sizes address=none
- *     a_lds b_lds c_lds d_lds: the same
+ *     a_lds b_lds c_lds d_lds group_ns group_ks: the same
  *     rows a=0 d=0
  *
  * An address says only what it is a multiple of, up to 4096; a value is the bits of an f32.

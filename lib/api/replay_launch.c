@@ -110,6 +110,11 @@ static struct jg_extent find_extent(const struct launch *launch, const char *fie
     return (struct jg_extent){.field = field};
 }
 
+static int64_t size_of(const jit_gemm_dim *dim, int64_t given)
+{
+    return jg_max(dim->mode == JIT_GEMM_DIM_EXACT ? dim->size : given, 0);
+}
+
 /* ----------------------------------------------------------------- what has an address */
 
 static jit_gemm_status place(struct launch *launch, const char *field, size_t operand,
@@ -176,11 +181,24 @@ static jit_gemm_status place_index(struct launch *launch, const char *field, int
     return place_numbers(launch, count, &given, row_in_order, address);
 }
 
+static int32_t number_of_all(const struct launch *launch, int64_t index, const void *user)
+{
+    const int64_t *size = user;
+    (void)launch;
+    (void)index;
+    return (int32_t)*size;
+}
+
 static jit_gemm_status place_groups(struct launch *launch)
 {
-    const bool by_rows = launch->kernel->problem.group_by == JIT_GEMM_GROUP_BY_ROWS;
-    return place_numbers(launch, by_rows ? launch->m : launch->batch, NULL, number_of_group,
-                         &launch->text.args.group_sizes);
+    const struct jg_problem *problem = &launch->kernel->problem;
+    const bool by_rows = problem->group_by == JIT_GEMM_GROUP_BY_ROWS;
+    jit_gemm_args *args = &launch->text.args;
+    int64_t n = size_of(&problem->n, args->n);
+    JG_TRY(place_numbers(launch, by_rows ? launch->m : launch->batch, NULL, number_of_group,
+                         &args->group_sizes));
+    JG_TRY(place_numbers(launch, launch->batch, &n, number_of_all, &args->group_ns));
+    return place_numbers(launch, launch->batch, &launch->k, number_of_all, &args->group_ks);
 }
 
 /* A word of 8 bytes for each group, from `first` on by `step`. */
@@ -269,11 +287,6 @@ static jit_gemm_status place_all(struct launch *launch)
 }
 
 /* --------------------------------------------------------------------------- launch */
-
-static int64_t size_of(const jit_gemm_dim *dim, int64_t given)
-{
-    return jg_max(dim->mode == JIT_GEMM_DIM_EXACT ? dim->size : given, 0);
-}
 
 /* A kernel that fails is told as the launch behind it would be: a capsule may be of that.
  */

@@ -2,6 +2,7 @@
 #include "plan/group_maps.h"
 
 #include "base/math.h"
+#include "plan/groups.h"
 #include "plan/scale.h"
 #include "plan/workspace.h"
 
@@ -68,15 +69,14 @@ static bool has_pairs(const struct jg_product *product, const struct jg_matrix *
            (matrix == &product->a || !product->has_neighbours);
 }
 
-int jg_group_map_dims(const struct jg_product *product, const struct jg_matrix *matrix)
+struct jg_group_map_dims jg_group_map_dims(const struct jg_problem *problem,
+                                           const struct jg_product *product,
+                                           const struct jg_matrix *matrix)
 {
-    return has_pairs(product, matrix) ? 4 : 3;
-}
-
-int jg_group_map_row_dim(const struct jg_matrix *matrix)
-{
-    if (matrix->letter != 'a') {
-        return -1;
-    }
-    return matrix->is_mn_major ? 0 : 1;
+    const int mn = matrix->is_mn_major ? 0 : 1, k = 1 - mn;
+    const bool is_a = matrix->letter == 'a';
+    return (struct jg_group_map_dims){.count = has_pairs(product, matrix) ? 4 : 3,
+                                      .m = is_a ? mn : -1,
+                                      .n = !is_a && jg_groups_own_n(problem) ? mn : -1,
+                                      .k = jg_groups_own_k(problem) ? k : -1};
 }

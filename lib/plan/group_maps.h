@@ -45,10 +45,14 @@ bool jg_group_maps_check(struct jg_trial *trial);
 /* Do the trial's maps, behind `used` bytes, fit what the problem allows? */
 bool jg_group_maps_have_room(const struct jg_trial *trial, int64_t used);
 
-/* Dimensions of a map of the product's A or B, and which of them has the rows of groups;
- * -1: none. */
-int jg_group_map_dims(const struct jg_product *product, const struct jg_matrix *matrix);
-int jg_group_map_row_dim(const struct jg_matrix *matrix);
+/* Dimensions of a map of the product's A or B, and which of them have a group's M, N and
+ * K; -1: none, or all groups have the same. */
+struct jg_group_map_dims {
+    int count, m, n, k;
+};
+struct jg_group_map_dims jg_group_map_dims(const struct jg_problem *problem,
+                                           const struct jg_product *product,
+                                           const struct jg_matrix *matrix);
 
 /* As the device sees them (jg/pack/group_maps_kernel.cuh has the same structs; the source
  * unit carries the size and the device asserts it). */
@@ -64,12 +68,13 @@ struct jg_group_maps_matrix {
     int64_t stride_bytes[JG_GROUP_MAP_STRIDES]; /* and so many bytes more */
 };
 struct jg_group_maps_params {
-    struct jg_group_maps_matrix matrices[3]; /* the product's A and B, and D; without `to`
-                                                nothing is written */
-    uint64_t group_sizes;                    /* device address; 0: all have `m` rows */
-    uint32_t m, groups;                      /* the problem's M */
+    struct jg_group_maps_matrix matrices[3];  /* the product's A and B, and D; without `to`
+                                                 nothing is written */
+    uint64_t group_sizes, group_ns, group_ks; /* device addresses; 0: all have `m`, `n`, `k`
+                                               */
+    uint32_t m, n, k, groups;                 /* the problem's sizes */
 };
-_Static_assert(sizeof(struct jg_group_maps_params) == 616,
+_Static_assert(sizeof(struct jg_group_maps_params) == 640,
                "as jg/pack/group_maps_kernel.cuh has it");
 
 #endif

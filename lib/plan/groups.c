@@ -239,6 +239,61 @@ jit_gemm_status jg_groups_check_kernel(const jit_gemm_problem *problem,
     return JIT_GEMM_OK;
 }
 
+static struct jg_own_size_obstacle
+find_obstacle(const struct jg_problem *problem, const jit_gemm_dim *dim, const char *remedy)
+{
+    if (problem->group_by != JIT_GEMM_GROUP_BY_POINTERS) {
+        return (struct jg_own_size_obstacle){
+            "only with group_by=pointers groups have sizes of their own",
+            "leave it zero, or give group_by=pointers in the problem"};
+    }
+    if (dim->mode != JIT_GEMM_DIM_DYNAMIC) {
+        return (struct jg_own_size_obstacle){"the size is compiled into this kernel",
+                                             remedy};
+    }
+    if (problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
+        problem->b.scale.kind == JIT_GEMM_SCALE_BLOCK) {
+        return (struct jg_own_size_obstacle){
+            "no kernel has scales of blocks beside it",
+            "leave it zero and launch once for each size, or leave the scales out"};
+    }
+    return (struct jg_own_size_obstacle){0};
+}
+
+struct jg_own_size_obstacle jg_groups_obstacle_to_own_n(const struct jg_problem *problem)
+{
+    const struct jg_own_size_obstacle obstacle = find_obstacle(
+        problem, &problem->n,
+        "leave it zero, or make N dynamic in the problem: dynamic=n, with the "
+        "most columns of a group as `n`");
+    if (obstacle.fact != NULL) {
+        return obstacle;
+    }
+    if (problem->reduces) {
+        return (struct jg_own_size_obstacle){
+            "no kernel reduces beside it",
+            "leave it zero and launch once for each N, or leave the reductions out"};
+    }
+    if (problem->is_gated) {
+        return (struct jg_own_size_obstacle){
+            "no kernel takes pairs of columns beside it",
+            "leave it zero and launch once for each N, or multiply without acc0 and acc1"};
+    }
+    if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
+        return (struct jg_own_size_obstacle){
+            "no kernel computes scales of D beside it",
+            "leave it zero and launch once for each N, or leave d_scale out"};
+    }
+    return obstacle;
+}
+
+struct jg_own_size_obstacle jg_groups_obstacle_to_own_k(const struct jg_problem *problem)
+{
+    return find_obstacle(problem, &problem->k,
+                         "leave it zero, or make K dynamic in the problem: dynamic=k, with "
+                         "the most elements of K of a group as `k`");
+}
+
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups)
 {
     return group_by == JIT_GEMM_GROUP_BY_OFFSETS

@@ -38,6 +38,24 @@ static inline bool jg_has_row_groups(jit_gemm_group_by group_by)
            group_by == JIT_GEMM_GROUP_BY_ROWS || group_by == JIT_GEMM_GROUP_BY_POINTERS;
 }
 
+/* What keeps groups from an N, or a K, of their own: the fact, and what to do about it.
+ * Without a fact nothing does. */
+struct jg_own_size_obstacle {
+    const char *fact, *remedy;
+};
+struct jg_own_size_obstacle jg_groups_obstacle_to_own_n(const struct jg_problem *problem);
+struct jg_own_size_obstacle jg_groups_obstacle_to_own_k(const struct jg_problem *problem);
+
+/* May each group of a launch have one? */
+static inline bool jg_groups_own_n(const struct jg_problem *problem)
+{
+    return jg_groups_obstacle_to_own_n(problem).fact == NULL;
+}
+static inline bool jg_groups_own_k(const struct jg_problem *problem)
+{
+    return jg_groups_obstacle_to_own_k(problem).fact == NULL;
+}
+
 /* Do matrices of `m` rows have those of all groups? */
 static inline bool jg_is_stacked(jit_gemm_group_by group_by)
 {

@@ -54,7 +54,8 @@ struct jg_kernel_params {
     uint64_t group_sizes;                  /* device address; of kernels that have groups */
     struct jg_matrix_param d_rows, a_rows; /* int32, where an index names D's rows, A's */
     uint32_t d_row_count, a_row_count;     /* then of how many */
-    uint64_t reserved[3];
+    uint64_t group_ns, group_ks; /* as group_sizes, of N and of K; 0: all have n, k */
+    uint64_t reserved;
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
     /* Maps of operands follow the last of those that the kernel has, and those of tails
      * follow them: see jg_kernel_params_map. */

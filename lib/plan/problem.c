@@ -410,6 +410,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     JG_TRY(jg_invariance_check_kernel(&checked, problem.epilogue));
     JG_TRY(check_output_alignment(&checked, problem.epilogue, output_alignment));
     problem.is_gated = problem.epilogue != NULL && problem.epilogue->is_gated;
+    problem.reduces = jg_epilogue_reduces(problem.epilogue);
     problem.m = round_hint(checked.m, DEFAULT_MATRIX_HINT);
     problem.n = round_hint(checked.n, DEFAULT_MATRIX_HINT);
     if (problem.is_gated && problem.n.size == 1) {

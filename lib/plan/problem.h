@@ -21,6 +21,7 @@ struct jg_problem {
     char config[JIT_GEMM_CONFIG_SIZE];  /* override text, empty means choose */
     uint64_t workspace_limit;           /* bytes that the choice may take */
     bool is_gated;                      /* the epilogue: two columns of B make one of D */
+    bool reduces;                       /* the epilogue, which a kernel does not keep */
     jit_gemm_pair pair;                 /* which two */
     jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */
     jit_gemm_group_rest group_rest;     /* of rows of no group */

@@ -2,6 +2,7 @@
 #include "plan/trace.h"
 
 #include "plan/group_maps.h"
+#include "plan/groups.h"
 #include "plan/repack.h"
 #include "plan/scale.h"
 #include "plan/scale_pack.h"
@@ -81,6 +82,21 @@ static void trace_promotion(struct jg_str *trace, const struct jg_arch *arch,
     }
 }
 
+/* What a launch may have of each group. */
+static void trace_own_sizes(struct jg_str *trace, const struct jg_problem *problem)
+{
+    const bool own_n = jg_groups_own_n(problem), own_k = jg_groups_own_k(problem);
+    if (own_n || own_k) {
+        jg_str_printf(trace, ", with %s of each group's own where args.group_%s",
+                      own_n && own_k ? "an N and a K"
+                      : own_n        ? "an N"
+                                     : "a K",
+                      own_n && own_k ? "ns and args.group_ks say so"
+                      : own_n        ? "ns says so"
+                                     : "ks says so");
+    }
+}
+
 void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       const struct jg_trial *trial)
 {
@@ -98,8 +114,9 @@ void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
         const struct jg_product_size typical =
             jg_product_size(&trial->product, (uint32_t)trial->product.m.size,
                             (uint32_t)trial->product.n.size);
-        jg_str_printf(trace, ", of groups of about %u rows; the kernel counts them",
-                      typical.m);
+        jg_str_printf(trace, ", of groups of about %u rows", typical.m);
+        trace_own_sizes(trace, trial->problem);
+        jg_str_puts(trace, "; the kernel counts them");
     }
     if (jg_loads_by_threads(&trial->product)) {
         jg_str_puts(trace,

@@ -99,7 +99,11 @@ void jg_group_maps_fill(const struct jg_kernel *kernel, struct jg_kernel_params 
         fill_side(kernel, &d, params, &keys[JG_MAP_D], &ret_maps->matrices[2]);
     }
     ret_maps->group_sizes = params->group_sizes;
+    ret_maps->group_ns = params->group_ns;
+    ret_maps->group_ks = params->group_ks;
     ret_maps->m = params->m;
+    ret_maps->n = params->n;
+    ret_maps->k = params->k;
     ret_maps->groups = params->batch;
 }
 

@@ -19,6 +19,41 @@ static jit_gemm_status check_row_blocks(const struct jg_kernel *kernel, uint32_t
                    (long long)most, m);
 }
 
+static jit_gemm_status check_alignment(const char *field, uint64_t address)
+{
+    if (address % sizeof(int32_t) != 0) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of an int32_t",
+                       "the address 0x%llx is misaligned: no multiple of 4",
+                       (unsigned long long)address);
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Of an N or a K of each group's own; 0: all have the launch's. */
+static jit_gemm_status check_own_sizes(const struct jg_kernel *kernel, const char *field,
+                                       uint64_t address,
+                                       const struct jg_own_size_obstacle *obstacle)
+{
+    if (address != 0 && obstacle->fact != NULL) {
+        const bool is_kernels = kernel->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS;
+        return jg_fail(is_kernels ? JIT_GEMM_ERR_UNSUPPORTED : JIT_GEMM_ERR_ARGUMENT, field,
+                       obstacle->remedy, "an address is given, but %s", obstacle->fact);
+    }
+    return check_alignment(field, address);
+}
+
+static jit_gemm_status resolve_own_sizes(const struct jg_kernel *kernel,
+                                         const jit_gemm_args *args,
+                                         struct jg_kernel_params *params)
+{
+    const struct jg_own_size_obstacle of_n = jg_groups_obstacle_to_own_n(&kernel->problem);
+    const struct jg_own_size_obstacle of_k = jg_groups_obstacle_to_own_k(&kernel->problem);
+    params->group_ns = args->group_ns;
+    params->group_ks = args->group_ks;
+    JG_TRY(check_own_sizes(kernel, "args.group_ns", args->group_ns, &of_n));
+    return check_own_sizes(kernel, "args.group_ks", args->group_ks, &of_k);
+}
+
 jit_gemm_status jg_group_sizes_resolve(const struct jg_kernel *kernel,
                                        const jit_gemm_args *args,
                                        struct jg_kernel_params *params)
@@ -43,10 +78,7 @@ jit_gemm_status jg_group_sizes_resolve(const struct jg_kernel *kernel,
             "the address of the %u %s of the groups is NULL",
             (unsigned int)kernel->problem.batch.size, jg_group_by_name(group_by));
     }
-    if (args->group_sizes % sizeof(int32_t) != 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field, "give the address of an int32_t",
-                       "the address 0x%llx is misaligned: no multiple of 4",
-                       (unsigned long long)args->group_sizes);
-    }
+    JG_TRY(check_alignment(field, args->group_sizes));
+    JG_TRY(resolve_own_sizes(kernel, args, params));
     return check_row_blocks(kernel, params->m);
 }

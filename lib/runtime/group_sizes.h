@@ -9,8 +9,9 @@
 
 struct jg_kernel;
 
-/* Fills `group_sizes` of `params`, whose sizes are set. ARGUMENT, where an address is
- * missing, misaligned or of no use; UNSUPPORTED for more rows than a kernel lists. */
+/* Fills `group_sizes`, `group_ns` and `group_ks` of `params`, whose sizes are set.
+ * ARGUMENT, where an address is missing, misaligned or of no use; UNSUPPORTED for more rows
+ * than a kernel lists, and for sizes that no kernel of the problem takes. */
 jit_gemm_status jg_group_sizes_resolve(const struct jg_kernel *kernel,
                                        const jit_gemm_args *args,
                                        struct jg_kernel_params *params);

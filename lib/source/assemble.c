@@ -396,6 +396,10 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     if (jg_has_row_groups(problem->group_by)) {
         print_flag("kClearRest", problem->group_rest == JIT_GEMM_GROUP_REST_ZERO, out);
     }
+    if (problem->group_by == JIT_GEMM_GROUP_BY_POINTERS) {
+        print_flag("kOwnN", jg_groups_own_n(problem), out);
+        print_flag("kOwnK", jg_groups_own_k(problem), out);
+    }
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
         print_number("kRowsOfBlock", JG_GROUP_BLOCK_ROWS, out);
@@ -617,8 +621,18 @@ static void print_repack_entry(struct jg_str *out)
         JG_REPACK_THREADS, JG_REPACK_ENTRY, sizeof(struct jg_repack_params));
 }
 
+static void print_group_maps(const struct jg_problem *problem,
+                             const struct jg_product *product,
+                             const struct jg_matrix *matrix, struct jg_str *out)
+{
+    const struct jg_group_map_dims dims = jg_group_map_dims(problem, product, matrix);
+    jg_str_printf(out, "jg::pack::GroupMaps<%d, %d, %d, %d>, ", dims.count, dims.m, dims.n,
+                  dims.k);
+}
+
 /* The kernel before that of the product, where TMA loads by maps of each group. */
-static void print_group_maps_entry(const struct jg_product *product, struct jg_str *out)
+static void print_group_maps_entry(const struct jg_problem *problem,
+                                   const struct jg_product *product, struct jg_str *out)
 {
     jg_str_printf(
         out,
@@ -626,12 +640,11 @@ static void print_group_maps_entry(const struct jg_product *product, struct jg_s
         "%s(const __grid_constant__ jg::pack::GroupMapsParams params)\n"
         "{\n"
         "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
-        "    jg::pack::group_maps_kernel<jg::pack::GroupMaps<%d, %d>, "
-        "jg::pack::GroupMaps<%d, %d>, Config::kPdl>(params);\n"
-        "}\n",
-        JG_GROUP_MAPS_THREADS, JG_GROUP_MAPS_ENTRY, sizeof(struct jg_group_maps_params),
-        jg_group_map_dims(product, &product->a), jg_group_map_row_dim(&product->a),
-        jg_group_map_dims(product, &product->b), jg_group_map_row_dim(&product->b));
+        "    jg::pack::group_maps_kernel<",
+        JG_GROUP_MAPS_THREADS, JG_GROUP_MAPS_ENTRY, sizeof(struct jg_group_maps_params));
+    print_group_maps(problem, product, &product->a, out);
+    print_group_maps(problem, product, &product->b, out);
+    jg_str_puts(out, "Config::kPdl>(params);\n}\n");
 }
 
 /* Of the product's A or B (jg/pack/pack_scales_kernel.cuh). */
@@ -698,7 +711,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
         print_repack_entry(text);
     }
     if (jg_has_group_maps(&choice->config)) {
-        print_group_maps_entry(&choice->product, text);
+        print_group_maps_entry(problem, &choice->product, text);
     }
     if (jg_packs_scales(&choice->product)) {
         print_scale_pack_entry(&choice->product, text);

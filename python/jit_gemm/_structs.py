@@ -172,6 +172,8 @@ class Args(ctypes.Structure):
         ("b_lds", c_uint64),
         ("c_lds", c_uint64),
         ("d_lds", c_uint64),
+        ("group_ns", c_uint64),
+        ("group_ks", c_uint64),
     ]
 
 

@@ -132,7 +132,8 @@ static void change_word(struct call *call)
                                 &args->workspace,     &args->workspace_bytes,
                                 &args->operand_count, &args->group_sizes,
                                 &args->a_lds,         &args->b_lds,
-                                &args->c_lds,         &args->d_lds};
+                                &args->c_lds,         &args->d_lds,
+                                &args->group_ns,      &args->group_ks};
     const uint64_t of_given = sizeof(given) / sizeof(given[0]);
     const uint64_t number = draw(of_given + sizeof(others) / sizeof(others[0]));
     if (number >= of_given) {

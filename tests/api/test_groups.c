@@ -525,6 +525,102 @@ Test(groups, wrong_arguments_of_pointers_are_told)
     api_fixture_close(&fixture);
 }
 
+/* An N and a K of each group: what no kernel of the problem takes is told with a remedy. */
+Test(groups, sizes_of_each_group_that_no_kernel_takes_are_refused)
+{
+    static const struct {
+        const char *text;
+        bool of_k;
+        jit_gemm_status status;
+        const char *error, *remedy;
+    } rows[] = {
+        {"m=512 n=256 k=128 a=bf16 groups=4 dynamic=n,k", false, JIT_GEMM_ERR_ARGUMENT,
+         "args.group_ns: an address is given, but only with group_by=pointers groups have "
+         "sizes",
+         "give group_by=pointers"},
+        {"m=512 n=256 k=128 a=bf16 dynamic=n,k", true, JIT_GEMM_ERR_ARGUMENT,
+         "args.group_ks: an address is given, but only with group_by=pointers", "leave it"},
+        {"m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=k", false,
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ns: an address is given, but the size is compiled into", "dynamic=n"},
+        {"m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=n", true,
+         JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ks: an address is given, but the size is compiled into", "dynamic=k"},
+        {"m=512 n=256 k=128 a=e4m3 d=bf16 a_scale=1x128 b_scale=128x128 groups=4 "
+         "group_by=pointers dynamic=n,k",
+         true, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ks: an address is given, but no kernel has scales of blocks",
+         "leave the scales out"},
+        {"m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=n,k epilogue=swiglu",
+         false, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ns: an address is given, but no kernel takes pairs of columns",
+         "launch once for each N"},
+        {"m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=n,k "
+         "epilogue=bias_gradient",
+         false, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ns: an address is given, but no kernel reduces",
+         "leave the reductions"},
+        {"m=512 n=256 k=128 a=bf16 d=e4m3 d_scale=1x128 groups=4 group_by=pointers "
+         "dynamic=n,k",
+         false, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ns: an address is given, but no kernel computes scales of D",
+         "leave d_scale out"},
+    };
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm *gemm = create(&fixture, rows[i].text);
+        jit_gemm_args args = right_args();
+        args.n = strstr(rows[i].text, "dynamic=n") != NULL ? 256 : 0;
+        args.k = strstr(rows[i].text, "dynamic=n,k") != NULL ||
+                         strstr(rows[i].text, "dynamic=k") != NULL
+                     ? 128
+                     : 0;
+        *(rows[i].of_k ? &args.group_ks : &args.group_ns) = 0x10000;
+        if (i == 1) {
+            args.group_sizes = 0;
+        }
+        cr_expect_eq(jit_gemm_run(gemm, &args, NULL), rows[i].status, "%s", rows[i].text);
+        cr_expect(api_error_has(rows[i].error), "%s", jit_gemm_last_error());
+        cr_expect(strstr(jit_gemm_last_error(), rows[i].remedy) != NULL, "%s",
+                  jit_gemm_last_error());
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
+/* They are handed on to the kernel; a misaligned address is told. */
+Test(groups, sizes_of_each_group_are_handed_on)
+{
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    jit_gemm *gemm =
+        create(&fixture, "m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=n,k");
+    jit_gemm_args args = right_args();
+    args.n = 256;
+    args.k = 128;
+    args.group_ns = UINT64_C(8) << 32;
+    args.group_ks = UINT64_C(9) << 32;
+    cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", jit_gemm_last_error());
+    const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+    cr_expect_eq(params->group_ns, args.group_ns);
+    cr_expect_eq(params->group_ks, args.group_ks);
+
+    args.group_ns += 2;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.group_ns: the address 0x800000002 is misaligned"), "%s",
+              jit_gemm_last_error());
+    args.group_ns = 0;
+    args.group_ks += 1;
+    cr_expect_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_ERR_ARGUMENT);
+    cr_expect(api_error_has("args.group_ks: the address 0x900000001 is misaligned"), "%s",
+              jit_gemm_last_error());
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(groups, address_of_the_groups_of_rows_is_asked_for)
 {
     struct api_fixture fixture;

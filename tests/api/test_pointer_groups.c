@@ -472,33 +472,64 @@ Test(pointer_groups, maps_need_a_workspace_and_a_launch_more)
     }
 }
 
-/* Matrices of a group's own rows, each in memory that ends with it: elements of one, and
+/* Sizes of the groups, as a launch is given them. */
+struct sizes {
+    int32_t m[GROUPS], n[GROUPS], k[GROUPS];
+};
+
+/* Matrices of a group's own sizes, each in memory that ends with it: elements of one, and
  * what it is. */
 struct exact {
     uint64_t address[4][GROUPS];
     float elements[4][GROUPS][ROWS * COLUMNS];
 };
 
-static int count_exact(enum which which, int rows)
+static int clip_to(int32_t size, int most)
 {
-    return (which == OF_B && rows > 0 ? COLUMNS : rows) * columns_of(which);
+    return size < 0 ? 0 : size > most ? most : size;
 }
 
-static void give_exact(struct launch *launch, const int32_t sizes[GROUPS],
+/* What memory has of a group's matrix: rows, columns, and the elements from one row to the
+ * next. */
+struct extent {
+    int rows, columns, ld;
+};
+
+static struct extent extent_of(enum which which, const struct sizes *sizes, int group)
+{
+    const int m = clip(sizes->m[group]), n = clip_to(sizes->n[group], COLUMNS);
+    const int k = clip_to(sizes->k[group], K);
+    const int rows = which == OF_B ? n : m, columns = columns_of(which) == K ? k : n;
+    return (struct extent){m > 0 && n > 0 && columns > 0 ? rows : 0, columns,
+                           (columns + 3) / 4 * 4};
+}
+
+static int count_exact(const struct extent *extent)
+{
+    return extent->rows == 0 ? 0 : (extent->rows - 1) * extent->ld + extent->columns;
+}
+
+static void give_exact(struct launch *launch, const struct sizes *sizes,
                        struct exact *exact)
 {
     int64_t lds[GROUPS];
     for (enum which which = OF_A; which <= OF_D; which++) {
         for (int group = 0; group < GROUPS; group++) {
-            const int count = count_exact(which, clip(sizes[group]));
+            const struct extent extent = extent_of(which, sizes, group);
+            const int count = count_exact(&extent);
             for (int i = 0; i < count; i++) {
-                exact->elements[which][group][i] = value(i * 5 + group * 3 + (int)which);
+                exact->elements[which][group][i] =
+                    i % extent.ld < extent.columns || which == OF_D
+                        ? value(i * 5 + group * 3 + (int)which)
+                        : NAN;
             }
+            /* Of a group that has nothing there addresses and distances are not looked at.
+             */
             exact->address[which][group] =
-                count == 0 ? 0
+                count == 0 ? 0x10
                            : emulated_upload(launch->context, exact->elements[which][group],
                                              (size_t)count * sizeof(float));
-            lds[group] = columns_of(which);
+            lds[group] = count == 0 ? INT64_MIN : extent.ld;
         }
         emulated_check(
             jit_gemm_device_upload(launch->context, *pointer_of(&launch->args, which),
@@ -506,17 +537,46 @@ static void give_exact(struct launch *launch, const int32_t sizes[GROUPS],
         emulated_check(jit_gemm_device_upload(
             launch->context, *lds_of(&launch->args, which), lds, sizeof(lds)));
     }
-    emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_sizes, sizes,
-                                          GROUPS * sizeof(*sizes)));
+    emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_sizes,
+                                          sizes->m, sizeof(sizes->m)));
     launch->args.beta = &half;
 }
 
-static void expect_exact(const struct launch *launch, const int32_t sizes[GROUPS],
+static void free_exact(const struct launch *launch, const struct sizes *sizes,
+                       const struct exact *exact)
+{
+    for (enum which which = OF_A; which <= OF_D; which++) {
+        for (int group = 0; group < GROUPS; group++) {
+            const struct extent extent = extent_of(which, sizes, group);
+            if (count_exact(&extent) > 0) {
+                emulated_free(launch->context, exact->address[which][group]);
+            }
+        }
+    }
+}
+
+static double wanted_exact(const struct exact *exact, const struct sizes *sizes, int group,
+                           int row, int column)
+{
+    const struct extent of_a = extent_of(OF_A, sizes, group);
+    const struct extent of_b = extent_of(OF_B, sizes, group);
+    const struct extent of_c = extent_of(OF_C, sizes, group);
+    double sum = 0.5 * (double)exact->elements[OF_C][group][row * of_c.ld + column];
+    for (int k = 0; k < clip_to(sizes->k[group], K); k++) {
+        sum += (double)exact->elements[OF_A][group][row * of_a.ld + k] *
+               (double)exact->elements[OF_B][group][column * of_b.ld + k];
+    }
+    return sum;
+}
+
+/* Each D is there, and what lies between its rows is as it was. */
+static void expect_exact(const struct launch *launch, const struct sizes *sizes,
                          const struct exact *exact)
 {
     static float d[ROWS * COLUMNS];
     for (int group = 0; group < GROUPS; group++) {
-        const int count = count_exact(OF_D, clip(sizes[group]));
+        const struct extent extent = extent_of(OF_D, sizes, group);
+        const int count = count_exact(&extent);
         if (count == 0) {
             continue;
         }
@@ -524,33 +584,110 @@ static void expect_exact(const struct launch *launch, const int32_t sizes[GROUPS
                                                 exact->address[OF_D][group],
                                                 (size_t)count * sizeof(float)));
         for (int i = 0; i < count; i++) {
-            const float *a = &exact->elements[OF_A][group][(ptrdiff_t)(i / COLUMNS) * K];
-            const float *b = &exact->elements[OF_B][group][(ptrdiff_t)(i % COLUMNS) * K];
-            double wanted = 0.5 * (double)exact->elements[OF_C][group][i];
-            for (int k = 0; k < K; k++) {
-                wanted += (double)a[k] * (double)b[k];
-            }
+            const int row = i / extent.ld, column = i % extent.ld;
+            const double wanted = column < extent.columns
+                                      ? wanted_exact(exact, sizes, group, row, column)
+                                      : (double)exact->elements[OF_D][group][i];
             cr_assert((double)d[i] >= wanted && (double)d[i] <= wanted,
-                      "group %d, element %d: %g, not %g", group, i, (double)d[i], wanted);
+                      "group %d, row %d, column %d: %g, not %g", group, row, column,
+                      (double)d[i], wanted);
         }
     }
 }
 
+static void run_exact(struct launch *launch, const struct sizes *sizes)
+{
+    static struct exact exact;
+    give_exact(launch, sizes, &exact);
+    emulated_check(jit_gemm_run(launch->gemm, &launch->args, NULL));
+    emulated_check(jit_gemm_device_synchronize(launch->context));
+    expect_exact(launch, sizes, &exact);
+    free_exact(launch, sizes, &exact);
+}
+
 Test(pointer_groups, nothing_is_read_or_written_beyond_a_groups_rows)
 {
-    static const int32_t sizes[GROUPS] = {65, 0, 1, INT32_MAX, 129};
-    static struct exact exact;
+    static const struct sizes sizes = {{65, 0, 1, INT32_MAX, 129},
+                                       {COLUMNS, COLUMNS, COLUMNS, COLUMNS, COLUMNS},
+                                       {K, K, K, K, K}};
     for (int i = 0; i < CASES; i++) {
         struct launch launch = open_launch(i, with_c);
-        give_exact(&launch, sizes, &exact);
-        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
-        emulated_check(jit_gemm_device_synchronize(launch.context));
-        expect_exact(&launch, sizes, &exact);
-        for (enum which which = OF_A; which <= OF_D; which++) {
-            for (int group = 0; group < GROUPS; group++) {
-                emulated_free(launch.context, exact.address[which][group]);
-            }
+        run_exact(&launch, &sizes);
+        close_launch(&launch);
+    }
+}
+
+/* ------------------------------------------------------ an N and a K of each group's own
+ */
+
+static const char own_sizes[] =
+    "m=150 n=72 k=40 a=tf32 c=f32 groups=5 group_by=pointers dynamic=n,k";
+
+static void open_own_sizes(struct launch *launch)
+{
+    static const int32_t nothing[GROUPS];
+    launch->args.n = COLUMNS;
+    launch->args.k = K;
+    launch->args.group_ns = emulated_upload(launch->context, nothing, sizeof(nothing));
+    launch->args.group_ks = emulated_upload(launch->context, nothing, sizeof(nothing));
+}
+
+static void close_own_sizes(const struct launch *launch)
+{
+    emulated_free(launch->context, launch->args.group_ns);
+    emulated_free(launch->context, launch->args.group_ks);
+}
+
+static void upload_own_sizes(const struct launch *launch, const struct sizes *sizes)
+{
+    emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_ns, sizes->n,
+                                          sizeof(sizes->n)));
+    emulated_check(jit_gemm_device_upload(launch->context, launch->args.group_ks, sizes->k,
+                                          sizeof(sizes->k)));
+}
+
+/* Groups without rows, columns or K, ends inside of a tile and of 16 bytes, and numbers
+ * that are no sizes. */
+Test(pointer_groups, sizes_of_each_group_may_change_from_launch_to_launch)
+{
+    static const struct sizes own[] = {
+        {{0, 64, 1, 150, 129}, {72, 1, 70, 0, 33}, {40, 0, 33, 7, 40}},
+        {{150, -1, INT32_MAX, 3, 64}, {INT32_MAX, 5, -7, 71, 72}, {1, 9, 3, -5, INT32_MAX}},
+        {{1, 1, 1, 1, 1}, {0, 0, INT32_MIN, 0, 0}, {1, 1, 1, 1, 1}}};
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, own_sizes);
+        open_own_sizes(&launch);
+        for (size_t j = 0; j < sizeof(own) / sizeof(own[0]); j++) {
+            upload_own_sizes(&launch, &own[j]);
+            run_exact(&launch, &own[j]);
         }
+        close_own_sizes(&launch);
+        close_launch(&launch);
+    }
+}
+
+/* Each array by itself: without it all have the launch's N, or K. */
+Test(pointer_groups, sizes_without_an_array_are_the_launchs)
+{
+    static const int32_t rows[GROUPS] = {0, 64, 1, 150, 129};
+    static const int32_t own[GROUPS] = {7, 40, 33, 39, 0};
+    for (int i = 0; i < CASES; i++) {
+        struct launch launch = open_launch(i, own_sizes);
+        open_own_sizes(&launch);
+        for (int with_n = 0; with_n < 2; with_n++) {
+            struct sizes sizes;
+            for (int group = 0; group < GROUPS; group++) {
+                sizes.m[group] = rows[group];
+                sizes.n[group] = with_n == 1 ? own[group] : COLUMNS;
+                sizes.k[group] = with_n == 1 ? K : own[group];
+            }
+            const jit_gemm_args given = launch.args;
+            upload_own_sizes(&launch, &sizes);
+            *(with_n == 1 ? &launch.args.group_ks : &launch.args.group_ns) = 0;
+            run_exact(&launch, &sizes);
+            launch.args = given;
+        }
+        close_own_sizes(&launch);
         close_launch(&launch);
     }
 }

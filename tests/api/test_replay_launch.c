@@ -100,6 +100,7 @@ struct row {
     uint32_t operands;
     bool has_values;   /* scalars among them are given by value */
     bool has_lds;      /* by pointers */
+    bool has_own;      /* ... and an N and a K of each */
     bool broadcasts;   /* A is the same in every batch */
     bool on_device;    /* alpha and beta are */
     int64_t row_count; /* of indexed rows */
@@ -141,6 +142,11 @@ static void fill_args(const struct row *row, const jit_gemm_problem *problem,
     }
     if (problem->group_by != JIT_GEMM_GROUP_NONE) {
         point(&args->group_sizes, 9, 4);
+    }
+    if (row->has_own) {
+        args->n = 80;
+        point(&args->group_ns, 12, 4);
+        point(&args->group_ks, 13, 4);
     }
     if (problem->a_rows == JIT_GEMM_ROWS_INDEXED) {
         point(&args->a_rows.pointer, 10, 4);
@@ -232,6 +238,11 @@ static const struct row rows[] = {
      .text = "96x80x100 bf16 layout=tt input_align=2 groups=3 group_by=k_offsets"},
     {.arch = "sm_90a", .text = "96x80x64 bf16 groups=3 group_by=pointers", .ld = 96},
     {.arch = "sm_90a", .text = "96x80x64 bf16 groups=3 group_by=pointers", .has_lds = true},
+    {.arch = "sm_90a",
+     .text = "96x80x64 bf16 groups=3 group_by=pointers dynamic=n,k",
+     .k = 64,
+     .has_lds = true,
+     .has_own = true},
     {.arch = "sm_100a", .text = "96x80x64 bf16 a_rows=indexed", .row_count = 70},
     {.arch = "sm_90a", .text = "96x80x64 bf16 d_rows=indexed", .row_count = 70},
 };

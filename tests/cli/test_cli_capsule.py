@@ -140,7 +140,8 @@ def launch_text():
             + "".join(line(name, "aligned:256") for name in "ab") + line("c", "none") + line("d", "aligned:256")
             + "".join(line(name, "none") for name in ("a_scale", "b_scale", "d_scale", "a_rows", "d_rows"))
             + "alpha value=none\nbeta value=none\nworkspace address=none bytes=0\n"
-            + "".join(f"{name} address=none\n" for name in ("group_sizes", "a_lds", "b_lds", "c_lds", "d_lds"))
+            + "".join(f"{name} address=none\n" for name in ("group_sizes", "a_lds", "b_lds", "c_lds", "d_lds", "group_ns",
+                                                               "group_ks"))
             + "rows a=0 d=0\n")
 
 

@@ -57,7 +57,8 @@ struct GemmParams {
                         // have groups
     MatrixParam d_rows, a_rows;   // int32, where an index names D's rows, A's
     u32 d_row_count, a_row_count; // then of how many
-    u64 reserved[3];
+    u64 group_ns, group_ks;       // as group_sizes, of N and of K; 0: all have n, k
+    u64 reserved;
 };
 static_assert(sizeof(GemmParams) == 1152, "as the host has it");
 
@@ -93,7 +94,7 @@ template <class Config, class Params>
 struct Shape {
     static constexpr bool kColumnMajor = Config::kColumnMajor;
     u32 m, n, k, batch;
-    u64 group_sizes;
+    u64 group_sizes, group_ns, group_ks;
 
     // What the snippet sees, of an epilogue's shape.
     JG_DEVICE int problem_m() const
@@ -122,7 +123,8 @@ struct Shape {
         : m(Config::kM ? Config::kM : params.m), n(Config::kN ? Config::kN : params.n),
           k(Config::kK ? Config::kK : params.k),
           batch(Config::kBatch ? Config::kBatch : params.batch),
-          group_sizes(params.group_sizes)
+          group_sizes(params.group_sizes), group_ns(params.group_ns),
+          group_ks(params.group_ks)
     {
     }
 };

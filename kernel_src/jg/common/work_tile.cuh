@@ -15,6 +15,7 @@ struct WorkTile {
     // With groups of rows, of the tiles along them, those of all groups one after the
     // other: the number of this one, of its group's first one, and how many it has.
     u32 row_tile = 0, first_row_tile = 0, row_tiles = 0;
+    u32 column_end = 0; // with an N of each group's own, where this one's columns end
 };
 
 // The batch coordinate of a tile in a tensor map; `step` is the map's, 0 where it is

@@ -4,20 +4,25 @@
 // rows are D's columns. With Config::kGated two of its columns make one, or with kGateInA
 // two of its rows.
 #pragma once
+#include <jg/common/group_size.cuh>
 #include <jg/common/work_tile.cuh>
 
 namespace jg {
 
-// The shape of D as one group sees it: rows end where the group's do, and the snippet's M
-// is all of them.
-template <class ShapeT>
+// The shape of D as one group sees it: rows end where the group's do, and columns where it
+// has an N of its own. The snippet's M and N are those of the launch.
+template <class ShapeT, bool kOwnN>
 struct GroupShape : ShapeT {
-    u32 all_rows, scale_shift;
+    u32 all_rows, all_columns, scale_shift;
 
     JG_DEVICE GroupShape(const ShapeT &shape, const WorkTile &tile)
-        : ShapeT(shape), all_rows(shape.m), scale_shift(tile.scale_shift)
+        : ShapeT(shape), all_rows(shape.m), all_columns(shape.n),
+          scale_shift(tile.scale_shift)
     {
         this->m = tile.group_end;
+        if constexpr (kOwnN) {
+            this->n = tile.column_end;
+        }
     }
     JG_DEVICE u32 scale_row(u32 row) const
     {
@@ -26,6 +31,10 @@ struct GroupShape : ShapeT {
     JG_DEVICE int problem_m() const
     {
         return static_cast<int>(all_rows);
+    }
+    JG_DEVICE int problem_n() const
+    {
+        return static_cast<int>(all_columns);
     }
 };
 
@@ -45,12 +54,12 @@ struct OutputFrame {
         shape.n = kTransposed ? m : n;
         return shape;
     }
-    // Of an item: with groups, D ends where the group's rows do.
+    // Of an item: with groups, D ends where the group's rows and columns do.
     template <class ShapeT>
     static JG_DEVICE auto shape(const ShapeT &of_product, const WorkTile &tile)
     {
         if constexpr (Config::kGroups > 0) {
-            return GroupShape<ShapeT>(shape(of_product), tile);
+            return GroupShape<ShapeT, has_own_n<Config>()>(shape(of_product), tile);
         } else {
             return shape(of_product);
         }

@@ -7,6 +7,7 @@
 #include <jg/common/block_scale.cuh>
 #include <jg/common/choices.cuh>
 #include <jg/common/group_matrix.cuh>
+#include <jg/common/group_size.cuh>
 #include <jg/epilogue/output_frame.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
@@ -89,7 +90,7 @@ JG_DEVICE RowRange k_range(const ShapeT &shape, u32 batch)
     if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
         return GroupRows<Config>(shape).of(batch);
     } else {
-        return RowRange{0, shape.k};
+        return RowRange{0, group_depths<Config>(shape).of(batch)};
     }
 }
 
@@ -174,6 +175,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             const GroupRows<Config> rows(shape);
             if (!rows.find(row, batch)) {
                 pass_over<Config>(params, row, col, batch);
+                continue;
+            }
+            if (col >= group_columns<Config>(shape).of(batch)) {
                 continue;
             }
             scale_shift = rows.scale_shift(batch, rows.of(batch));

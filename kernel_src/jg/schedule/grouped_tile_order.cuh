@@ -8,6 +8,9 @@
 //
 // Where D is the product's transpose, the rows are the product's columns.
 //
+// With an N of its own a group has as many cluster tiles across its rows as that takes, and
+// without columns none.
+//
 // A CTA's tile may reach beyond its group's rows. What it reads there is another group's or
 // nothing, and is multiplied: a row of the product depends on no other. It writes rows up
 // to group_end only.
@@ -15,6 +18,7 @@
 // Called by: prepare by one whole warp, then a synchronisation of the CTA; the rest as
 // TileOrder.
 #pragma once
+#include <jg/common/group_size.cuh>
 #include <jg/common/kernel_params.cuh>
 #include <jg/schedule/group_rows.cuh>
 #include <jg/schedule/k_range.cuh>
@@ -44,9 +48,8 @@ class GroupedTileOrder {
     template <class ShapeT, class Cluster>
     JG_DEVICE GroupedTileOrder(const ShapeT &shape, const Cluster &cluster,
                                Storage &storage)
-        : rows_(shape), first_(storage.first),
-          across_(Config::kTransposed ? ceil_div(shape.m, kClusterRows)
-                                      : ceil_div(shape.n, kClusterColumns)),
+        : rows_(shape), first_(storage.first), columns_(group_columns<Config>(shape)),
+          across_(clusters_across(Config::kTransposed ? shape.m : shape.n)),
           cluster_m_(cluster.m), cluster_n_(cluster.n), range_(shape)
     {
     }
@@ -58,7 +61,7 @@ class GroupedTileOrder {
         u32 before = 0;
 #pragma unroll 1
         for (u32 piece = lane; piece < kPieces + lane; piece += 32) {
-            u32 sum = piece < kPieces ? clusters_along(rows_of(piece)) * across_ : 0;
+            u32 sum = piece < kPieces ? clusters_along(rows_of(piece)) * across(piece) : 0;
             const u32 own = sum;
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
@@ -92,13 +95,14 @@ class GroupedTileOrder {
         const RowRange rows = rows_of(piece);
         const bool is_rest = clears_rest<Config>() && piece >= kGroups;
         const u32 group = is_rest ? piece - kGroups : piece;
-        const u32 along = clusters_along(rows);
-        const ClusterTile at = cluster_tile<Config>(entry - first_[piece],
-                                                    Config::kTransposed ? across_ : along,
-                                                    Config::kTransposed ? along : across_);
+        const u32 along = clusters_along(rows), across_rows = across(group);
+        const ClusterTile at = cluster_tile<Config>(
+            entry - first_[piece], Config::kTransposed ? across_rows : along,
+            Config::kTransposed ? along : across_rows);
         const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
         const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
         const KPart part = range_.part(0, group);
+        // Of reductions, which groups with an N of their own have none of.
         const u32 first_row_tile = first_[piece] / across_ * kTilesAlong;
         const u32 own_row_tile = Config::kTransposed
                                      ? at.n * Config::kClusterN + cluster_n_
@@ -108,10 +112,12 @@ class GroupedTileOrder {
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
                          rows.end, GroupRows<Config>::scale_shift(group, rows),
-                         first_row_tile + own_row_tile, first_row_tile, row_tiles},
+                         first_row_tile + own_row_tile, first_row_tile, row_tiles,
+                         has_own_n<Config>() ? columns_.of(group) : 0},
                         part.first,
                         is_rest ? 0 : part.blocks,
-                        true};
+                        true,
+                        part.end};
     }
 
   private:
@@ -127,6 +133,19 @@ class GroupedTileOrder {
     static JG_DEVICE u32 clusters_along(const RowRange &rows)
     {
         return ceil_div(rows.count(), Config::kTransposed ? kClusterColumns : kClusterRows);
+    }
+    static JG_DEVICE u32 clusters_across(u32 columns)
+    {
+        return ceil_div(columns, Config::kTransposed ? kClusterRows : kClusterColumns);
+    }
+    // Of a group, or of rows of none.
+    JG_DEVICE u32 across(u32 group) const
+    {
+        if constexpr (has_own_n<Config>()) {
+            return clusters_across(columns_.of(group));
+        } else {
+            return across_;
+        }
     }
 
     // The last piece whose first entry is not beyond this one. It has entries: those that
@@ -147,7 +166,8 @@ class GroupedTileOrder {
 
     Rows rows_;
     u32 *first_;
-    u32 across_; // cluster tiles of a group across its rows
+    GroupSize<has_own_n<Config>()> columns_;
+    u32 across_; // cluster tiles across the rows of a group that has the launch's N
     u32 cluster_m_, cluster_n_;
     KRange<Config> range_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // KRange: which blocks of K one of the parts of a tile covers.
 #pragma once
+#include <jg/common/group_size.cuh>
 #include <jg/common/math.cuh>
 #include <jg/schedule/group_rows.cuh>
 
@@ -9,13 +10,14 @@ namespace jg {
 struct KPart {
     u32 first;   // element of K
     u32 blocks;  // at least one
-    u32 end = 0; // with groups along K, where this one's ends
+    u32 end = 0; // with groups along K, or a K of their own, where this one's ends
 };
 
-enum class KParts { kAll, kSplit, kOfGroups };
+enum class KParts { kAll, kSplit, kOfGroups, kOwn };
 
 template <class Config>
 constexpr KParts kKParts = Config::kGroupBy == GroupBy::kKOffsets ? KParts::kOfGroups
+                           : has_own_k<Config>()                  ? KParts::kOwn
                            : Config::kSplitK > 1                  ? KParts::kSplit
                                                                   : KParts::kAll;
 
@@ -88,6 +90,29 @@ class KRange<Config, KParts::kOfGroups> {
 
   private:
     GroupRows<Config> groups_;
+};
+
+// All of K that a group has, of matrices of its own. One without any has a block beyond the
+// end of K, which is all zeros.
+template <class Config>
+class KRange<Config, KParts::kOwn> {
+    static_assert(Config::kSplitK == 1, "a group's K is one part");
+
+  public:
+    template <class ShapeT>
+    JG_DEVICE explicit KRange(const ShapeT &shape) : depths_(group_depths<Config>(shape))
+    {
+    }
+
+    JG_DEVICE KPart part(u32, u32 group) const
+    {
+        const u32 k = depths_.of(group);
+        return KPart{k == 0 ? Config::kBlockK : 0, max_u32(ceil_div(k, Config::kBlockK), 1),
+                     k};
+    }
+
+  private:
+    GroupSize<true> depths_;
 };
 
 } // namespace jg

@@ -11,7 +11,7 @@ struct WorkItem : WorkTile {
     u32 k_first;        // element of K
     u32 k_blocks;       // at least one; none: rows of no group, which are made 0
     bool is_last_split; // its CTA adds up all parts and runs the epilogue
-    u32 k_end = 0;      // with groups along K, where this one's ends
+    u32 k_end = 0;      // with groups along K, or a K of their own, where this one's ends
 };
 
 } // namespace jg

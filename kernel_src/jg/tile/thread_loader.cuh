@@ -9,10 +9,12 @@
 // the matrix is 0 and is not read. tf32 is rounded on the way, as the copies do: aligned or
 // not, the tensor core reads the same bits. Where the operand has the pairs of a gated D,
 // its rows come from where those of each accumulator lie: kHalves says which form they
-// have. With groups by pointers a tile ends where its group's rows do: there is no memory
-// beyond. The caller waits for the stage before, and hands it on after.
+// have. With groups by pointers a tile ends where its group's rows do, and where they have
+// an N or a K of their own these: there is no memory beyond. The caller waits for the stage
+// before, and hands it on after.
 #pragma once
 #include <jg/common/group_matrix.cuh>
+#include <jg/common/group_size.cuh>
 #include <jg/common/math.cuh>
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/convert.cuh>
@@ -231,13 +233,18 @@ class ThreadLoader {
     {
         constexpr bool kEndsA = kHasPointers<Config> && !Config::kTransposed;
         constexpr bool kEndsB = kHasPointers<Config> && Config::kTransposed;
-        const u32 k_end = Config::kGroupBy == GroupBy::kKOffsets ? work.k_end : shape_.k;
+        constexpr bool kEndsK =
+            Config::kGroupBy == GroupBy::kKOffsets || has_own_k<Config>();
+        const u32 k_end = kEndsK ? work.k_end : shape_.k;
+        constexpr bool kOwnN = has_own_n<Config>();
+        const u32 a_end = kEndsA ? work.group_end : kOwnN ? work.column_end : shape_.m;
+        const u32 b_end = kEndsB ? work.group_end : kOwnN ? work.column_end : shape_.n;
         LoaderA::load(ptx::shared_address(a_tile),
                       reinterpret_cast<u64>(a_.template base<A>(work.batch)), a_.ld,
-                      work.row, k, kEndsA ? work.group_end : shape_.m, k_end, thread_);
+                      work.row, k, a_end, k_end, thread_);
         LoaderB::load(ptx::shared_address(b_tile),
                       reinterpret_cast<u64>(b_.template base<B>(work.batch)), b_.ld,
-                      work.col, k, kEndsB ? work.group_end : shape_.n, k_end, thread_);
+                      work.col, k, b_end, k_end, thread_);
     }
 
   private:

@@ -19,7 +19,8 @@
 // of the tensor core does, and those behind are not issued: blocks come whole.
 //
 // With groups by pointers each group has maps of its own in the workspace, which the kernel
-// before this one has written (pack/group_maps_kernel.cuh). The thread that loads acquires
+// before this one has written (pack/group_maps_kernel.cuh): they end where its rows do, its
+// columns and its K, and what lies beyond comes as zeros. The thread that loads acquires
 // them when it comes to the group's first tile; nobody changes them while this grid runs.
 #pragma once
 #include <jg/common/choices.cuh>

@@ -11,6 +11,7 @@ using jg::GroupBy;
 using jg::RowRange;
 
 constexpr u32 kTile = 16;
+constexpr u32 kDepth = 64; // the launch's K
 
 // Does each group have matrices of its own rows?
 constexpr bool is_apart(GroupBy by)
@@ -20,7 +21,7 @@ constexpr bool is_apart(GroupBy by)
 
 struct GroupSize {
     u32 m, n, k, batch;
-    u64 group_sizes;
+    u64 group_sizes, group_ns, group_ks;
 };
 
 template <u32 kCount, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kClusterCols,
@@ -29,8 +30,17 @@ struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, fa
     static constexpr u32 kGroups = kCount;
     static constexpr GroupBy kGroupBy = kBy;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears;
+    static constexpr bool kOwnN = false, kOwnK = false;
     static constexpr u32 kRests = !kClears ? 0 : is_apart(kBy) ? kCount : 1;
     static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none
+};
+
+// Of groups by pointers, each with an N and a K of its own.
+template <u32 kCount, bool kColumns, u32 kClusterRows, u32 kClusterCols>
+struct OwnConfig
+    : GroupConfig<kCount, GroupBy::kPointers, kColumns, kClusterRows, kClusterCols, false> {
+    static constexpr bool kOwnN = true, kOwnK = true;
+    static constexpr u32 kBlockK = kTile, kK = 0;
 };
 
 // What the library promises of a number, by its own words.
@@ -54,15 +64,17 @@ class Check {
         Config::kTransposed ? Config::kClusterM : Config::kClusterN;
 
   public:
-    Check(const std::vector<i32> &numbers, u32 rows, u32 across)
-        : numbers_(numbers), rows_(rows), across_(across)
+    // `own`: an N and a K of each group, or none.
+    Check(const std::vector<i32> &numbers, u32 rows, u32 across,
+          const std::vector<i32> &own = {})
+        : numbers_(numbers), own_(own), rows_(rows), across_(across)
     {
         u32 first = 0;
         for (u32 piece = 0; piece < Config::kPieces; ++piece) {
             const RowRange range = range_of(piece);
             storage_.first[piece] = first;
             first += jg::ceil_div(range.count(), kTile * kAlong) *
-                     jg::ceil_div(across, kTile * kAcross);
+                     jg::ceil_div(across_of(piece), kTile * kAcross);
         }
         storage_.first[Config::kPieces] = first;
     }
@@ -82,7 +94,7 @@ class Check {
         for (u32 piece = 0; piece < Config::kPieces; ++piece) {
             const RowRange range = range_of(piece);
             for (u32 row = range.begin; row < range.end; row += kTile) {
-                for (u32 col = 0; col < across_; col += kTile) {
+                for (u32 col = 0; col < across_of(piece); col += kTile) {
                     const u32 count = found_[std::make_tuple(piece, row, col)];
                     EXPECT(count == 1, "piece %u, row %u, column %u: %u", piece, row, col,
                            count);
@@ -103,11 +115,25 @@ class Check {
             is_apart(Config::kGroupBy) ? piece - Config::kGroups : Config::kGroups - 1;
         return {rows_by_rule(Config::kGroupBy, numbers_, group, rows).end, rows_};
     }
+    // Columns of a group, of as much as all have at most.
+    u32 across_of(u32 piece) const
+    {
+        return own_.empty() ? across_ : own_size(piece, across_);
+    }
+    u32 own_size(u32 group, u32 most) const
+    {
+        return static_cast<u32>(std::min(std::max(own_[group], 0), static_cast<i32>(most)));
+    }
     GroupSize size() const
     {
+        const u64 own = own_.empty() ? 0 : reinterpret_cast<u64>(own_.data());
         return {Config::kTransposed ? across_ : rows_,
-                Config::kTransposed ? rows_ : across_, 64, Config::kGroups,
-                reinterpret_cast<u64>(numbers_.data())};
+                Config::kTransposed ? rows_ : across_,
+                kDepth,
+                Config::kGroups,
+                reinterpret_cast<u64>(numbers_.data()),
+                own,
+                own};
     }
     void note(const WorkItem &item)
     {
@@ -120,7 +146,22 @@ class Check {
                "piece %u ends at %u, a tile of it begins at %u", piece, item.group_end,
                row);
         ++found_[{piece, row, col}];
-        note_row_tile(item, piece, row - range.begin);
+        if (own_.empty()) {
+            note_row_tile(item, piece, row - range.begin);
+        } else {
+            note_own(item);
+        }
+    }
+
+    // Where columns and K end; without any K a block beyond the end of it.
+    void note_own(const WorkItem &item) const
+    {
+        const u32 k = own_size(item.batch, kDepth);
+        EXPECT(item.column_end == across_of(item.batch) && item.k_end == k &&
+                   item.k_first == (k == 0 ? kTile : 0) &&
+                   item.k_blocks == std::max(jg::ceil_div(k, kTile), 1u),
+               "group %u: columns end at %u, K from %u to %u in %u blocks", item.batch,
+               item.column_end, item.k_first, item.k_end, item.k_blocks);
     }
 
     // Tiles along the rows have numbers: no two have one, and a piece's follow each other.
@@ -135,7 +176,7 @@ class Check {
                item.row_tile, item.first_row_tile, most);
     }
 
-    const std::vector<i32> &numbers_;
+    const std::vector<i32> numbers_, own_;
     u32 rows_, across_;
     typename Scheduler::Storage storage_;
     std::map<std::tuple<u32, u32, u32>, u32> found_;
@@ -163,6 +204,17 @@ void check_shapes(const std::vector<i32> &numbers, u32 rows)
     check_all<kGroups, kBy, false, 2, 1>(numbers, rows);
     check_all<kGroups, kBy, true, 2, 2>(numbers, rows);
     check_all<kGroups, kBy, true, 1, 2>(numbers, rows);
+}
+
+template <u32 kGroups>
+void check_own(const std::vector<i32> &numbers, u32 rows, const std::vector<i32> &own)
+{
+    for (u32 clusters = 1; clusters <= 7; clusters += 3) {
+        Check<OwnConfig<kGroups, false, 1, 1>>(numbers, rows, 40, own).run(clusters);
+        Check<OwnConfig<kGroups, false, 2, 1>>(numbers, rows, 40, own).run(clusters);
+        Check<OwnConfig<kGroups, true, 1, 1>>(numbers, rows, 40, own).run(clusters);
+        Check<OwnConfig<kGroups, true, 2, 2>>(numbers, rows, 40, own).run(clusters);
+    }
 }
 
 // Sizes about the borders of tiles, in every place of a list.
@@ -201,6 +253,22 @@ TEST(groups, wrong_numbers_stay_inside_the_matrices)
     check_shapes<4, GroupBy::kCounts>({-1, INT32_MAX, 41, 40}, 40);
 }
 
+// As many tiles across as a group's own N takes, and none without columns; an N and a K
+// that are none count as 0 or as the launch's.
+TEST(groups, each_group_may_have_an_n_and_a_k_of_its_own)
+{
+    for (const i32 a : kSizes) {
+        for (const i32 b : kSizes) {
+            for (const i32 c : kSizes) {
+                check_own<3>({17, 40, 1}, 40, {a, b, c});
+            }
+        }
+    }
+    check_own<4>({40, 0, 16, 33}, 40, {-5, 20, 2000000000, 3});
+    check_own<4>({0, INT32_MAX, 16, -1}, 40, {INT32_MAX, INT32_MIN, 7, 50});
+    check_own<4>({16, 16, 16, 16}, 40, {});
+}
+
 // Groups along K: all tiles of each group's D, as a batch has them, with its part of K.
 namespace {
 
@@ -214,7 +282,7 @@ template <u32 kCount>
 void check_depths(const std::vector<i32> &numbers, u32 k)
 {
     using Config = DepthConfig<kCount>;
-    const GroupSize size{40, 20, k, kCount, reinterpret_cast<u64>(numbers.data())};
+    const GroupSize size{40, 20, k, kCount, reinterpret_cast<u64>(numbers.data()), 0, 0};
     std::map<std::tuple<u32, u32, u32>, u32> found;
     for (u32 rank = 0; rank < 2; ++rank) {
         typename jg::TileOrder<Config>::Storage storage;
