@@ -202,10 +202,12 @@ static double count_flops(const struct run_inputs *inputs)
         struct run_rows rows = run_groups_next(&inputs->groups, i, 0, inputs->m);
         for (; rows.begin < rows.end;
              rows = run_groups_next(&inputs->groups, i, rows.end, inputs->m)) {
-            products += (double)(rows.end - rows.begin) * (double)(depth.end - depth.begin);
+            products += (double)(rows.end - rows.begin) *
+                        (double)(depth.end - depth.begin) *
+                        (double)run_groups_columns(&inputs->groups, i, inputs->n);
         }
     }
-    return 2.0 * products * (double)inputs->n;
+    return 2.0 * products;
 }
 
 static void print_outcome(const struct run_state *state, const struct run_options *options,
@@ -427,6 +429,8 @@ int cmd_run(int argc, char **argv)
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
         {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &options.sizes.groups},
+        {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &options.sizes.group_ns},
+        {"--group-ks", "LIST", RUN_GROUP_KS_HELP, CLI_TEXT, &options.sizes.group_ks},
         {"--lda", "N",
          "elements between stored rows of A; default: packed,\npadded to 16 "
          "bytes, or as input_align and\noutput_align say",

@@ -56,7 +56,10 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    rows[i].name, rows[i].name);
         }
     }
-    return run_groups_read(problem, asked->groups, divided, &inputs->groups);
+    const int code = run_groups_read(problem, asked->groups, divided, &inputs->groups);
+    return code == CLI_OK ? run_groups_read_own(problem, asked->group_ns, asked->group_ks,
+                                                inputs->n, inputs->k, &inputs->groups)
+                          : code;
 }
 
 /* Of a matrix with rows of D: those of all groups, if they are stacked, make one. */
@@ -280,6 +283,17 @@ static bool has_blocks_along_k(const jit_gemm_problem *p, const jit_gemm_matrix 
     return run_groups_divide_k(p->group_by) && matrix->scale.kind == JIT_GEMM_SCALE_BLOCK;
 }
 
+/* An N or a K of each group; none where there are no numbers. */
+static int create_own_sizes(jit_gemm_context *context, const struct run_inputs *inputs,
+                            const int32_t *numbers, struct run_matrix *ret_matrix)
+{
+    const int64_t count = inputs->groups.count;
+    const struct element_view view = {JIT_GEMM_DTYPE_S32, 1, 1, count, count, count};
+
+    return numbers != NULL ? run_matrix_create(context, &view, numbers, 0, ret_matrix)
+                           : CLI_OK;
+}
+
 static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                          const struct run_strides *strides, uint64_t seed,
                          struct run_inputs *inputs)
@@ -316,7 +330,12 @@ static int create_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
         code = run_matrix_create(context, &view, inputs->groups.numbers, 0,
                                  &inputs->group_sizes);
     }
-    return code;
+    if (code == CLI_OK) {
+        code = create_own_sizes(context, inputs, inputs->groups.ns, &inputs->group_ns);
+    }
+    return code == CLI_OK
+               ? create_own_sizes(context, inputs, inputs->groups.ks, &inputs->group_ks)
+               : code;
 }
 
 /* What the kernel reads of an index. */
@@ -376,9 +395,33 @@ static int create_indices(jit_gemm_context *context, const jit_gemm_problem *p,
     return code;
 }
 
+/* Of A or B as it lies with counts: what a group's own K leaves out becomes 0. The
+ * reference adds up the launch's K. */
+static int clear_depth(jit_gemm_context *context, const struct run_groups *groups,
+                       const struct run_matrix *matrix, struct run_part part, void *data)
+{
+    const struct element_view *view = &matrix->view;
+
+    if (groups->ks == NULL || (part.rows != RUN_SIZE_K && part.columns != RUN_SIZE_K)) {
+        return CLI_OK;
+    }
+    for (int64_t at = 0; at < view->batch * view->rows * view->columns; at++) {
+        const int64_t group = at / (view->rows * view->columns);
+        const int64_t row = at / view->columns % view->rows, column = at % view->columns;
+        if ((part.rows == RUN_SIZE_K ? row : column) >= groups->ks[group]) {
+            element_store(view->dtype, data,
+                          (size_t)(group * view->batch_stride + row * view->ld + column),
+                          0);
+        }
+    }
+    const jit_gemm_status status =
+        jit_gemm_device_upload(context, matrix->address, data, element_view_bytes(view));
+    return status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+}
+
 /* Of a matrix that lies as with counts, those that a launch by pointers gets. */
 static int create_own(jit_gemm_context *context, const struct run_inputs *inputs,
-                      const struct run_matrix *matrix, enum run_part part, bool one_ld,
+                      const struct run_matrix *matrix, struct run_part part, bool one_ld,
                       uint64_t promised, struct run_pointers *ret_own)
 {
     if (matrix->base == 0) {
@@ -388,10 +431,20 @@ static int create_own(jit_gemm_context *context, const struct run_inputs *inputs
     if (data == NULL) {
         return CLI_FAILED;
     }
-    const int code = run_pointers_create(context, &inputs->groups, &matrix->view, part,
-                                         one_ld, data, promised, ret_own);
+    int code = clear_depth(context, &inputs->groups, matrix, part, data);
+    if (code == CLI_OK) {
+        code = run_pointers_create(context, &inputs->groups, &matrix->view, part, one_ld,
+                                   data, promised, ret_own);
+    }
     free(data);
     return code;
+}
+
+/* A or B, of `mn` and K. */
+static struct run_part stored_part(const jit_gemm_matrix *matrix, enum run_size mn)
+{
+    return matrix->layout == JIT_GEMM_LAYOUT_MN_MAJOR ? (struct run_part){RUN_SIZE_K, mn}
+                                                      : (struct run_part){mn, RUN_SIZE_K};
 }
 
 static bool is_by_pointers(const jit_gemm_problem *p)
@@ -402,15 +455,17 @@ static bool is_by_pointers(const jit_gemm_problem *p)
 static int create_own_inputs(jit_gemm_context *context, const jit_gemm_problem *p,
                              struct run_inputs *inputs)
 {
-    const bool by_columns = p->a.layout == JIT_GEMM_LAYOUT_MN_MAJOR;
-    int code = create_own(context, inputs, &inputs->a,
-                          by_columns ? RUN_PART_COLUMNS : RUN_PART_ROWS, false,
-                          p->a.alignment, &inputs->own_a);
+    const struct run_part of_a = stored_part(&p->a, RUN_SIZE_M);
+    const struct run_part of_b = stored_part(&p->b, RUN_SIZE_N);
+    const struct run_part of_c = {RUN_SIZE_M, RUN_SIZE_N};
+    const bool b_is_alike = inputs->groups.ns == NULL && inputs->groups.ks == NULL;
+    int code = create_own(context, inputs, &inputs->a, of_a, false, p->a.alignment,
+                          &inputs->own_a);
     if (code == CLI_OK) {
-        code = create_own(context, inputs, &inputs->b, RUN_PART_ALL, true, p->b.alignment,
+        code = create_own(context, inputs, &inputs->b, of_b, b_is_alike, p->b.alignment,
                           &inputs->own_b);
     }
-    return code == CLI_OK ? create_own(context, inputs, &inputs->c, RUN_PART_ROWS, false,
+    return code == CLI_OK ? create_own(context, inputs, &inputs->c, of_c, false,
                                        p->d.alignment, &inputs->own_c)
                           : code;
 }
@@ -447,6 +502,8 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->a_scale);
     run_matrix_free(context, &inputs->b_scale);
     run_matrix_free(context, &inputs->group_sizes);
+    run_matrix_free(context, &inputs->group_ns);
+    run_matrix_free(context, &inputs->group_ks);
     run_groups_free(&inputs->groups);
     run_matrix_free(context, &inputs->d_rows);
     run_matrix_free(context, &inputs->a_rows);
@@ -502,8 +559,9 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
         code = run_matrix_create(context, &view, NULL, promised, &results->d);
     }
     if (code == CLI_OK && is_by_pointers(p)) {
-        code = run_pointers_create(context, &inputs->groups, &view, RUN_PART_ROWS, false,
-                                   NULL, promised, &results->own_d);
+        code = run_pointers_create(context, &inputs->groups, &view,
+                                   (struct run_part){RUN_SIZE_M, RUN_SIZE_N}, false, NULL,
+                                   promised, &results->own_d);
     }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
         const bool has_bands = p->d.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
@@ -629,6 +687,8 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .batch = inputs->batch,
         /* Pointers without sizes mean all rows; the reference has counts in their place. */
         .group_sizes = has_own && inputs->groups.has_all ? 0 : inputs->group_sizes.address,
+        .group_ns = has_own ? inputs->group_ns.address : 0,
+        .group_ks = has_own ? inputs->group_ks.address : 0,
         .d_rows = has_index ? argument_of(&inputs->d_rows, false) : (jit_gemm_arg){0},
         .d_row_count = has_index ? inputs->index.own_rows : 0,
         .a_rows = reads_index ? argument_of(&inputs->a_rows, false) : (jit_gemm_arg){0},
@@ -652,6 +712,8 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the scales of A", &inputs->a_scale},
                 {"the scales of B", &inputs->b_scale},
                 {"the sizes of the groups", &inputs->group_sizes},
+                {"N of the groups", &inputs->group_ns},
+                {"K of the groups", &inputs->group_ks},
                 {"the index of D's rows", &inputs->d_rows},
                 {"the index of A's rows", &inputs->a_rows},
                 {"A where its index says", &inputs->spread_a},

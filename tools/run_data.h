@@ -15,7 +15,8 @@
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
     int64_t m, n, k, batch;
-    const char *groups; /* rows of each, NULL: all the same */
+    const char *groups;              /* rows of each, NULL: all the same */
+    const char *group_ns, *group_ks; /* N and K of each, NULL: the launch's */
 };
 
 /* Leading dimensions from the command line; 0 means packed, padded to 16 bytes or, where
@@ -29,10 +30,11 @@ struct run_inputs {
     int64_t m, n, k, batch; /* sizes of the launch */
     int64_t d_columns;      /* of D, which with a gated epilogue has half of B's */
     struct run_groups groups;
-    struct run_matrix group_sizes; /* s32, what the kernel reads of the groups */
-    struct run_index index;        /* of D's rows */
-    struct run_matrix d_rows;      /* s32, what the kernel reads of it */
-    struct run_index a_index;      /* of A's rows, the same */
+    struct run_matrix group_sizes;        /* s32, what the kernel reads of the groups */
+    struct run_matrix group_ns, group_ks; /* the same, zeroed where all have N, K */
+    struct run_index index;               /* of D's rows */
+    struct run_matrix d_rows;             /* s32, what the kernel reads of it */
+    struct run_index a_index;             /* of A's rows, the same */
     struct run_matrix a_rows;
     struct run_matrix spread_a; /* A as a launch with an index gets it; `a` is in order */
     struct run_matrix a, b, c;

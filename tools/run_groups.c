@@ -41,18 +41,26 @@ bool run_groups_is_list(const char *text)
     return text != NULL && strcmp(text, "uniform") != 0 && strcmp(text, "zipf") != 0;
 }
 
+static const char sizes_option[] = "--group-sizes";
+
 /* Next number of the list, or a usage error. */
-static int read_size(const char *list, const char **at, int64_t *ret_size)
+static int read_size(const char *option, const char *list, const char **at,
+                     int64_t *ret_size)
 {
     char *end = NULL;
     const long long size = strtoll(*at, &end, 10);
 
     if (end == *at || size < 0 || size > INT32_MAX || (*end != ',' && *end != '\0')) {
+        static const char fact[] = "is no list of sizes";
+        if (strcmp(option, sizes_option) != 0) {
+            return cli_usage_error("%s: `%s` %s; give sizes such as 0,7,1200", option, list,
+                                   fact);
+        }
         struct jg_nearest nearest = jg_nearest_begin(list, strlen(list));
         jg_nearest_try(&nearest, "uniform", strlen("uniform"));
         jg_nearest_try(&nearest, "zipf", strlen("zipf"));
         return cli_usage_error(
-            "--group-sizes: `%s` is no list of sizes; %s", list,
+            "%s: `%s` %s; %s", option, list, fact,
             jg_near_hint(&nearest, "give sizes such as 0,7,1200, or uniform or zipf").text);
     }
     *ret_size = size;
@@ -60,14 +68,14 @@ static int read_size(const char *list, const char **at, int64_t *ret_size)
     return CLI_OK;
 }
 
-static int read_list(const char *list, int64_t count, int32_t *sizes)
+static int read_list(const char *option, const char *list, int64_t count, int32_t *sizes)
 {
     const char *at = list;
     int64_t given = 0;
 
     for (; *at != '\0'; given++) {
         int64_t size = 0;
-        if (read_size(list, &at, &size) != CLI_OK) {
+        if (read_size(option, list, &at, &size) != CLI_OK) {
             return CLI_USAGE;
         }
         if (given < count) {
@@ -76,9 +84,9 @@ static int read_list(const char *list, int64_t count, int32_t *sizes)
     }
     return given == count
                ? CLI_OK
-               : cli_usage_error("--group-sizes: %" PRId64
-                                 " sizes are given, the problem has %" PRId64 " groups",
-                                 given, count);
+               : cli_usage_error("%s: %" PRId64 " sizes are given, the problem has %" PRId64
+                                 " groups",
+                                 option, given, count);
 }
 
 /* Rows, or K, that a launch needs for these groups. */
@@ -348,7 +356,8 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
         .number_count = problem->batch.size,
         .numbers = cli_alloc((size_t)problem->batch.size * sizeof(*ret_groups->numbers))};
     if (is_list) {
-        const int code = read_list(list, ret_groups->count, ret_groups->numbers);
+        const int code =
+            read_list(sizes_option, list, ret_groups->count, ret_groups->numbers);
         if (code != CLI_OK) {
             return code;
         }
@@ -374,9 +383,45 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
     return code;
 }
 
+/* One size of each group's own; NULL without a list. */
+static int read_own(const char *option, const char *key, const char *list,
+                    const jit_gemm_problem *problem, const jit_gemm_dim *dim, int64_t most,
+                    int32_t **ret_sizes)
+{
+    if (list == NULL) {
+        return CLI_OK;
+    }
+    if (problem->group_by != JIT_GEMM_GROUP_BY_POINTERS ||
+        dim->mode != JIT_GEMM_DIM_DYNAMIC) {
+        return cli_usage_error("%s needs group_by=pointers and dynamic=%s in the problem",
+                               option, key);
+    }
+    *ret_sizes = cli_alloc((size_t)problem->batch.size * sizeof(**ret_sizes));
+    const int code = read_list(option, list, problem->batch.size, *ret_sizes);
+    for (int64_t i = 0; i < problem->batch.size && code == CLI_OK; i++) {
+        if ((*ret_sizes)[i] > most) {
+            return cli_usage_error("%s: group %" PRId64 " has %" PRId32
+                                   ", more than `%s`, which is %" PRId64,
+                                   option, i, (*ret_sizes)[i], key, most);
+        }
+    }
+    return code;
+}
+
+int run_groups_read_own(const jit_gemm_problem *problem, const char *ns, const char *ks,
+                        int64_t n, int64_t k, struct run_groups *groups)
+{
+    const int code = read_own("--group-ns", "n", ns, problem, &problem->n, n, &groups->ns);
+    return code == CLI_OK
+               ? read_own("--group-ks", "k", ks, problem, &problem->k, k, &groups->ks)
+               : code;
+}
+
 void run_groups_free(struct run_groups *groups)
 {
     free(groups->numbers);
+    free(groups->ns);
+    free(groups->ks);
     *groups = (struct run_groups){0};
 }
 
@@ -388,8 +433,16 @@ static struct run_rows range_of(const struct run_groups *groups, int64_t group)
                              groups->numbers[group]};
 }
 
+int64_t run_groups_columns(const struct run_groups *groups, int64_t batch, int64_t n)
+{
+    return groups->ns != NULL ? groups->ns[batch] : n;
+}
+
 struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k)
 {
+    if (groups->ks != NULL) {
+        return (struct run_rows){0, groups->ks[batch]};
+    }
     return run_groups_divide_k(groups->by) ? range_of(groups, batch)
                                            : (struct run_rows){0, k};
 }
@@ -488,28 +541,39 @@ static bool is_zero(jit_gemm_dtype dtype, const void *data, int64_t place)
     return true;
 }
 
-bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, const char *name,
-                           const struct element_view *view, void *data)
+/* Of what a launch wrote: an element of no group. It is made 0; false if it was written. */
+static bool clear_element(const char *name, const struct element_view *view, int64_t batch,
+                          int64_t row, int64_t column, bool is_cleared, bool may_be_written,
+                          void *data)
+{
+    const int64_t place = batch * view->batch_stride + row * view->ld + column;
+
+    if (!may_be_written &&
+        (is_cleared ? !is_zero(view->dtype, data, place)
+                    : !element_is_poison(view->dtype, data, (size_t)place))) {
+        cli_error("%s: row %" PRId64 " of batch %" PRId64
+                  " belongs to no group and %s, at column %" PRId64,
+                  name, row, batch, is_cleared ? "is not 0" : "was written", column);
+        return false;
+    }
+    element_store(view->dtype, data, (size_t)place, 0);
+    return true;
+}
+
+bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, bool is_reference,
+                           const char *name, const struct element_view *view, void *data)
 {
     const bool is_cleared = is_d && groups->rest == JIT_GEMM_GROUP_REST_ZERO;
 
     for (int64_t at = 0; at < view->batch * view->rows; at++) {
         const int64_t batch = at / view->rows, row = at % view->rows;
-        const int64_t start = batch * view->batch_stride + row * view->ld;
-        if (run_groups_of_row(groups, batch, row) >= 0) {
-            continue;
-        }
-        for (int64_t column = 0; column < view->columns; column++) {
-            const int64_t place = start + column;
-            if (is_cleared ? !is_zero(view->dtype, data, place)
-                           : !element_is_poison(view->dtype, data, (size_t)place)) {
-                cli_error("%s: row %" PRId64 " of batch %" PRId64
-                          " belongs to no group and %s, at column %" PRId64,
-                          name, row, batch, is_cleared ? "is not 0" : "was written",
-                          column);
+        const bool is_own = run_groups_of_row(groups, batch, row) >= 0;
+        int64_t column = is_own ? run_groups_columns(groups, batch, view->columns) : 0;
+        for (; column < view->columns; column++) {
+            if (!clear_element(name, view, batch, row, column, is_cleared,
+                               is_own && is_reference, data)) {
                 return false;
             }
-            element_store(view->dtype, data, (size_t)place, 0);
         }
     }
     return true;

@@ -17,6 +17,7 @@ struct run_groups {
     int32_t *numbers;     /* as the launch gets them */
     int64_t number_count; /* one per group, or per row */
     bool has_all;         /* the launch gets none: each group has all rows */
+    int32_t *ns, *ks;     /* N and K of each group; NULL: all have the launch's */
 };
 
 /* Rows of D, or elements of K, that lie one after the other. */
@@ -31,6 +32,11 @@ struct run_rows {
     "`zipf`: skewed, the i-th largest has 1/i of the largest;\n" \
     "default: `uniform`, all the same"
 
+#define RUN_GROUP_NS_HELP                                \
+    "columns of each group with group_by=pointers and\n" \
+    "dynamic=n, such as 512,0,96; default: all have N"
+#define RUN_GROUP_KS_HELP "the same of K, with dynamic=k; of no more than K each"
+
 /* Do the groups of this problem divide K? */
 bool run_groups_divide_k(jit_gemm_group_by by);
 /* Are these sizes of groups given one by one, and not a word for all of them, or NULL? */
@@ -44,6 +50,10 @@ bool run_groups_is_list(const char *text);
  */
 int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
                     struct run_groups *ret_groups);
+/* Reads an N and a K of each group, or none where a list is NULL: no more than `n` and `k`.
+ * CLI_OK, or a usage error was printed. */
+int run_groups_read_own(const jit_gemm_problem *problem, const char *ns, const char *ks,
+                        int64_t n, int64_t k, struct run_groups *groups);
 void run_groups_free(struct run_groups *groups);
 
 /* Are there groups, of D's rows? */
@@ -54,8 +64,10 @@ bool run_groups_are_stacked(const struct run_groups *groups);
  * where there are no groups, and none at the end. `m`: those of the launch. */
 struct run_rows run_groups_next(const struct run_groups *groups, int64_t batch,
                                 int64_t from, int64_t m);
-/* Of a batch index, or group, its part of K: all where groups do not divide it. */
+/* Of a batch index, or group, its part of K: all where groups neither divide it nor have
+ * one of their own; and its columns of `n`. */
 struct run_rows run_groups_depth(const struct run_groups *groups, int64_t batch, int64_t k);
+int64_t run_groups_columns(const struct run_groups *groups, int64_t batch, int64_t n);
 /* What row `row` of a matrix of D's rows belongs to: `batch` itself, or the group. -1: to
  * none. */
 int64_t run_groups_of_row(const struct run_groups *groups, int64_t batch, int64_t row);
@@ -82,11 +94,12 @@ int64_t run_groups_scale_place(const struct run_groups *groups, int64_t group, i
 void run_groups_fill_rest(const struct run_groups *groups, const struct element_view *view,
                           bool is_k, bool by_columns, int byte, void *data);
 
-/* Are rows of no group still poison, in what a launch wrote, or 0 as the problem asks for
- * them in D? They are made 0 and so comparable; false if not, after an error about `name`.
+/* Are rows and columns of no group still poison, in what a launch wrote, or 0 as the
+ * problem asks for them in D? They are made 0 and so comparable; false if not, after an
+ * error about `name`. Of a reference columns may be anything: it knows of no group's own N.
  */
-bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, const char *name,
-                           const struct element_view *view, void *data);
+bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, bool is_reference,
+                           const char *name, const struct element_view *view, void *data);
 
 /* Of each row of the view the row of its scales in 128x4, or -1 where it belongs to no
  * group: owned by the caller. */

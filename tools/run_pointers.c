@@ -20,23 +20,36 @@ struct extent {
     int64_t rows, columns;
 };
 
+static int64_t own_size(const struct run_groups *groups, enum run_size size, int64_t group,
+                        int64_t all)
+{
+    switch (size) {
+    case RUN_SIZE_M:
+        return groups->numbers[group];
+    case RUN_SIZE_N:
+        return run_groups_columns(groups, group, all);
+    case RUN_SIZE_K:
+        return run_groups_depth(groups, group, all).end;
+    }
+    return all;
+}
+
 static struct extent extent_of(const struct run_groups *groups,
-                               const struct element_view *view, enum run_part part,
+                               const struct element_view *view, struct run_part part,
                                int64_t group)
 {
-    const int64_t own = groups->numbers[group];
+    const struct extent own = {own_size(groups, part.rows, group, view->rows),
+                               own_size(groups, part.columns, group, view->columns)};
+    const bool has_none = groups->numbers[group] == 0 || own.rows == 0 ||
+                          own.columns == 0 || run_groups_columns(groups, group, 1) == 0;
 
-    if (own == 0) {
-        return (struct extent){0, 0};
-    }
-    return (struct extent){part == RUN_PART_ROWS ? own : view->rows,
-                           part == RUN_PART_COLUMNS ? own : view->columns};
+    return has_none ? (struct extent){0, 0} : own;
 }
 
 /* Where everybody's matrix begins and how its rows lie: the last group's comes first, and
  * none at a distance that follows from the one before. Elements of the room. */
 static int64_t place_matrices(const struct run_groups *groups,
-                              const struct element_view *view, enum run_part part,
+                              const struct element_view *view, struct run_part part,
                               bool one_ld, uint64_t promised, struct run_pointers *pointers)
 {
     const uint64_t narrow = run_matrix_alignment(view->dtype, promised);
@@ -71,7 +84,7 @@ static size_t place_in_batch(const struct element_view *view, int64_t group, int
 }
 
 static void fill_room(const struct run_groups *groups, const struct element_view *view,
-                      enum run_part part, const struct run_pointers *pointers,
+                      struct run_part part, const struct run_pointers *pointers,
                       const char *data, char *room)
 {
     for (int64_t group = 0; group < groups->count; group++) {
@@ -85,7 +98,7 @@ static void fill_room(const struct run_groups *groups, const struct element_view
 }
 
 static int create_room(jit_gemm_context *context, const struct run_groups *groups,
-                       const struct element_view *view, enum run_part part,
+                       const struct element_view *view, struct run_part part,
                        const char *data, int64_t elements, uint64_t promised,
                        struct run_pointers *pointers)
 {
@@ -129,7 +142,7 @@ static int create_addresses(jit_gemm_context *context, int64_t count,
 }
 
 int run_pointers_create(jit_gemm_context *context, const struct run_groups *groups,
-                        const struct element_view *view, enum run_part part, bool one_ld,
+                        const struct element_view *view, struct run_part part, bool one_ld,
                         const void *data, uint64_t promised,
                         struct run_pointers *ret_pointers)
 {
@@ -172,7 +185,8 @@ static void take_rows(const struct run_groups *groups, const struct element_view
                       const struct run_pointers *pointers, char *room, char *data)
 {
     for (int64_t group = 0; group < groups->count; group++) {
-        const struct extent own = extent_of(groups, view, RUN_PART_ROWS, group);
+        const struct extent own =
+            extent_of(groups, view, (struct run_part){RUN_SIZE_M, RUN_SIZE_N}, group);
         const size_t bytes = element_bytes(view->dtype, (size_t)own.columns);
         for (int64_t row = 0; row < own.rows; row++) {
             char *from = room + place_in_room(pointers, view->dtype, group, row);

@@ -20,15 +20,18 @@ struct run_pointers {
     int64_t *group_lds;
 };
 
-/* What a group has of such a matrix: some of its rows or columns, or all. */
-enum run_part { RUN_PART_ROWS, RUN_PART_COLUMNS, RUN_PART_ALL };
+/* What rows and columns of such a matrix as stored are: which of its group's sizes. */
+enum run_size { RUN_SIZE_M, RUN_SIZE_N, RUN_SIZE_K };
+struct run_part {
+    enum run_size rows, columns;
+};
 
 /* Makes the room of matrices that lie as `view`, a batch index per group of the groups, and
  * fills it from `data`, or leaves it poisoned where that is NULL. A group without rows has
  * no matrix, and an address that is none. `one_ld`: all have one. CLI_OK, or the error was
  * printed; free it in either case. */
 int run_pointers_create(jit_gemm_context *context, const struct run_groups *groups,
-                        const struct element_view *view, enum run_part part, bool one_ld,
+                        const struct element_view *view, struct run_part part, bool one_ld,
                         const void *data, uint64_t promised,
                         struct run_pointers *ret_pointers);
 void run_pointers_free(jit_gemm_context *context, struct run_pointers *pointers);
@@ -36,7 +39,7 @@ void run_pointers_free(jit_gemm_context *context, struct run_pointers *pointers)
 /* The argument that a launch gets for these matrices. */
 jit_gemm_arg run_pointers_argument(const struct run_pointers *pointers);
 
-/* Puts matrices of groups of rows back to where they lie as `target`, whose memory is
+/* Puts matrices of M x N back to where they lie as `target`, whose memory is
  * poisoned first. Sets `*is_wrong`, after an error about `name`, if anything between them
  * was written. */
 int run_pointers_collect(jit_gemm_context *context, const struct run_groups *groups,

@@ -123,10 +123,10 @@ static bool clear_rest(const struct run_launch *launch, const struct pair *pair,
     const struct run_groups *groups = &launch->inputs.groups;
     const bool is_d = pair->out == &launch->results.d;
 
-    return groups->count == 0 ||
-           (run_groups_clear_rest(groups, is_d, pair->name, &pair->out->view, out_data) &&
-            run_groups_clear_rest(groups, is_d, "the reference", &pair->ref->view,
-                                  ref_data));
+    return groups->count == 0 || (run_groups_clear_rest(groups, is_d, false, pair->name,
+                                                        &pair->out->view, out_data) &&
+                                  run_groups_clear_rest(groups, is_d, true, "the reference",
+                                                        &pair->ref->view, ref_data));
 }
 
 /* Of a D whose rows lie where an index says: it is put in order, and compared as such. */

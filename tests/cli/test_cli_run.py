@@ -174,6 +174,19 @@ def test_sizes_of_groups_that_have_no_room_are_refused():
             expect(done.returncode == 2 and message in done.stderr, message, done)
 
 
+def test_sizes_of_each_group_are_read_and_told():
+    problem = ["m=30", "n=64", "k=64", "bf16", "groups=3", "group_by=pointers", "dynamic=n"]
+    rows = ((problem, "--group-ns", "1,2", "--group-ns: 2 sizes are given, the problem has 3 groups"),
+            (problem, "--group-ns", "1,x,3", "--group-ns: `1,x,3` is no list of sizes; give sizes such as 0,7,1200"),
+            (problem, "--group-ns", "1,2,65", "--group-ns: group 2 has 65, more than `n`, which is 64"),
+            (problem, "--group-ks", "1,2,3", "--group-ks needs group_by=pointers and dynamic=k in the problem"),
+            (problem[:5] + problem[6:], "--group-ns", "1,2,3", "--group-ns needs group_by=pointers and dynamic=n"))
+    with Folder() as folder:
+        for words, option, sizes, message in rows:
+            done = run_computing(folder, "bf16 bf16 none", *words, option, sizes)
+            expect(done.returncode == 2 and message in done.stderr, message, done)
+
+
 def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
             (["64x128x128", "e4m3", "d_scale=1x128", "groups=8"], "groups beside computed scales of D are not measured"),
