@@ -222,6 +222,22 @@ def draw_rows(draw, arch):
     return words, lists, form
 
 
+def draw_own_sizes(draw, words, count):
+    """Options with an N or a K of each group, where a launch of the problem takes them."""
+    dynamic = "".join(word for word in words if word.startswith("dynamic="))
+    if "group_by=pointers" not in words or draw.random() < 0.3 or any(
+            part in word for word in words for part in ("1x128", "128x128", *SCALED)):
+        return []
+    takes_n = not any(part in word for word in words for part in ("acc1", ":sum", ":max", ":min"))
+    options = []
+    for key, takes in (("n", takes_n), ("k", True)):
+        most = next(int(word[2:]) for word in words if word.startswith(key + "="))
+        some = [0, 1, 7, 16, 33, 64, 65, 128, 129, most]
+        if takes and key in dynamic[len("dynamic="):].split(","):
+            options += [f"--group-{key}s", ",".join(str(min(draw.choice(some), most)) for _ in range(count))]
+    return options
+
+
 def is_refused(done):
     """Is it a refusal of what was drawn, with the field named?"""
     return done.returncode == 2 and "problem" in done.stderr and "hint:" in done.stderr
@@ -252,7 +268,7 @@ class Suite:
         listed = ",".join(map(str, sizes))
         done = self.runner.run(
             ["run", *words, "--arch", self.arch, "--verify", "--seed", number + 1,
-             "--group-sizes", listed],
+             "--group-sizes", listed, *draw_own_sizes(random.Random(number), words, len(sizes))],
             f"{mode},seed={number},sms=4,threads=1,show=advice")
         return complaint(done)
 
