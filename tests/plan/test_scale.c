@@ -644,6 +644,8 @@ Test(scale, squares_of_d_have_a_tile_of_their_own_for_few_rows)
         {"sm_90a", "4096x4096x4096 e4m3 d_scale=128x128", false, false},
         {"sm_90a", "16x4096x4096 e4m3 d_scale=128x128 dynamic=m", false, false},
         {"sm_100a", "16x4096x4096 e4m3 d_scale=128x128", false, true},
+        {"sm_100a", "64x4096x4096 e4m3 d_scale=128x128", false, true},
+        {"sm_100a", "33x1024x8192 mxfp8 d=e4m3 d_scale=128x128ue8m0", false, true},
         {"sm_100a", "16x4096x4096 e4m3 d_scale=128x128 dynamic=m", false, false},
         {"sm_100a", "4096x4096x4096 e4m3 d_scale=128x128", true, false},
     };

@@ -26,7 +26,7 @@ static const struct candidate {
     {128, 64, 1, 1, 1, false},  {128, 64, 1, 2, 1, false},  {128, 64, 1, 1, 2, false},
     {128, 128, 2, 2, 1, false}, {128, 64, 2, 2, 1, false},  {128, 32, 2, 2, 1, false},
     {128, 16, 1, 1, 1, true},   {128, 32, 1, 1, 1, true},   {128, 32, 2, 2, 1, true},
-    {128, 64, 2, 2, 1, true},
+    {128, 64, 2, 2, 1, true},   {128, 64, 1, 1, 1, true},
 };
 
 /* Besides, where sums of a gated D are multiplied by scales of blocks: as many columns as
