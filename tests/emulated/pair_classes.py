@@ -211,9 +211,12 @@ CLASSES = {
         p.scaled_by_tensor_core and p.tile[1] % 128 != 0 and p.tiles[1] > 1,
     "D of mxfp8": lambda p: p.value("d") == "mxfp8",
     "D of nvfp4": lambda p: p.value("d") == "nvfp4",
-    "D of e4m3 in blocks of 128": lambda p: p.value("d_scale") == "1x128",
+    "D of e4m3 in blocks of 128": lambda p: p.value("d_scale") in ("1x128", "128x128"),
+    "D in squares of 128": lambda p: (p.value("d_scale") or "").startswith("128x128"),
+    "column-major D with scales": lambda p: p.has_scales_of_d and p.has("d_layout=column"),
     "transposed product beside scales of D": lambda p: p.has_scales_of_d and p.number("swap_ab", 0) == 1,
-    "D of powers of two in blocks of 128": lambda p: p.value("d_scale") == "1x128ue8m0",
+    "D of powers of two in blocks of 128": lambda p:
+        p.value("d_scale") in ("1x128ue8m0", "128x128ue8m0"),
     "groups of tiles": lambda p: p.number("raster_group") > 1,
 }
 

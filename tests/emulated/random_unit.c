@@ -111,7 +111,10 @@ static const char *draw_scaled_type(struct unit *unit)
                                         "mxfp8e5m2 d_scale_layout=column",
                                         "mxfp4",
                                         "mxfp4 d_scale_layout=mn_k4",
-                                        "nvfp4 d_scale_layout=8x4"};
+                                        "nvfp4 d_scale_layout=8x4",
+                                        "e4m3 d_scale=128x128",
+                                        "e5m2 d_scale=128x128 d_scale_layout=column",
+                                        "e4m3 d_scale=128x128ue8m0 d_scale_layout=mn_k4"};
     return types[unit_below(unit, sizeof(types) / sizeof(types[0]))];
 }
 
@@ -152,7 +155,8 @@ void unit_draw_problem(struct unit *unit, bool is_scaled)
         unit->is_dynamic) { /* a launch refuses other halves of an MN-major B */
         unit->n += -unit->n & 15;
     }
-    if (unit->has_blocks && unit->is_dynamic) { /* nor a row that ends inside of a byte */
+    if (unit->has_blocks && unit->is_dynamic) { /* nor what ends inside of a byte */
+        unit->m += unit->m & 1;
         unit->n += unit->n & 1;
     }
     unit->alpha = factors[unit_below(unit, 4)];
@@ -166,7 +170,9 @@ void unit_draw_problem(struct unit *unit, bool is_scaled)
     const char *d_layout = chance(unit, 25) ? "column" : "row";
     if (unit->has_blocks) {
         d = is_scaled || chance(unit, 60) ? draw_scaled_type(unit) : d;
-        d_layout = "row"; /* others have no blocks */
+        const bool is_quantised =
+            strstr(d, "_scale=") != NULL || d[0] == 'm' || d[0] == 'n';
+        d_layout = is_quantised ? d_layout : "row"; /* others have no blocks */
     }
     const bool is_nt = type->is_nt_on_sm_90a && unit->arch == 0;
     snprintf(unit->problem_text, sizeof(unit->problem_text),
@@ -406,8 +412,11 @@ static struct array make_operand(struct unit *unit, const jit_gemm_operand *oper
 /* Packed; a batch has what its layout says. */
 static struct array make_d_scales(const struct unit *unit)
 {
+    const jit_gemm_scale *scale = &unit->problem.d.scale;
+    const int64_t lines = unit_is_column_major(unit) ? unit->n : unit->m;
     struct array array = {
-        .view = quantise_scale_view(&unit->problem.d.scale, unit->batch, unit->m, unit->n)};
+        .view = quantise_scale_view(scale, unit->batch, quantise_scale_rows(scale, lines),
+                                    unit_is_column_major(unit) ? unit->m : unit->n)};
     array.data = malloc(element_view_bytes(&array.view) + 1);
     element_fill_poison(&array.view, array.data);
     return array;

@@ -22,8 +22,9 @@ FLOAT_SCALES = [("1x128", "128x128"), ("128x128", "1x128"), ("1x128", "1x128"),
                 ("128x128", "128x128"), ("1x128", None), (None, "128x128")]
 D_TYPES = ["bf16", "f32", "f16", "mxfp8", "nvfp4", "e4m3 d_scale=1x128", "mxfp8 d_scale_layout=row",
            "e5m2 d_scale=1x128 d_scale_layout=column", "e4m3 d_scale=1x128ue8m0 d_scale_layout=mn_k4",
-           "e5m2 d_scale=1x128ue8m0 d_scale_layout=128x4", "mxfp4", "nvfp4 d_scale_layout=8x4"]
-D_WEIGHTS = [5, 3, 2, 1, 2, 2, 1, 1, 1, 1, 1, 1]
+           "e5m2 d_scale=1x128ue8m0 d_scale_layout=128x4", "mxfp4", "nvfp4 d_scale_layout=8x4",
+           "e4m3 d_scale=128x128", "e5m2 d_scale=128x128ue8m0 d_scale_layout=mn_k4"]
+D_WEIGHTS = [5, 3, 2, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
 def draw_tensor_shape(draw):
@@ -36,6 +37,13 @@ def draw_promoted_shape(draw):
     """The same where sums are multiplied in registers."""
     return draw.choice([(64, 64, 1), (128, draw.choice([32, 64, 96, 128]), 1),
                         (256, draw.choice([64, 96, 128]), 2), (128, draw.choice([64, 128, 256]), 2)])
+
+
+def draw_square_shape(draw, chip):
+    """The same whose tiles have whole blocks of 128 rows and columns of D."""
+    if chip == "sm_90a":
+        return 128, 128, 1
+    return draw.choice([(128, 128, 1), (256, 128, 2)])
 
 
 def draw_optional(draw, optional):
@@ -87,6 +95,8 @@ def draw_scaled_pair(draw):
     is_quantised = "mx" in d or "nv" in d or "_scale" in d
     epilogue = draw.choices(EPILOGUES, EPILOGUE_WEIGHTS)[0]
     gated = any("acc0" in word for word in epilogue)
+    if "d_scale=128x128" in d:
+        shape = draw_square_shape(draw, chip)
     halves = gated and draw.random() < 0.5
     if by_tensor_core and halves:
         shape = (shape[0], draw.choice([64, 128, 192, 256]), shape[2])
@@ -99,6 +109,7 @@ def draw_scaled_pair(draw):
             tile_m, tile_n = tile_n, tile_m
     parts = next((int(word[8:]) for word in config if word.startswith("split_k=")), 1)
     wide = by_tensor_core or any("_scale=128x128" in word for word in words)
+    by_columns = draw.random() < 0.1
     step_n = 256 if halves and wide else 4 if gated else 2 if "fp4" in d else 1
     while True:
         batch = draw.choices([1, 2, 3], [8, 1, 1])[0]
@@ -106,6 +117,8 @@ def draw_scaled_pair(draw):
         n += -n % step_n
         k = max(k, block * (parts - 1) + 1)
         k += -k % step
+        if by_columns and "fp4" in d:
+            m += m % 2
         if m * n * k * batch <= MOST_PRODUCTS / 2:
             break
     words += f"d={d}".split()
@@ -120,7 +133,7 @@ def draw_scaled_pair(draw):
     if not gated and not is_quantised and draw.random() < 0.2:
         words.append("c=f32")
         launch += ["--beta", draw.choice(["2", "-0.5"])]
-    if not is_quantised and draw.random() < 0.1:
+    if by_columns:
         words.append("d_layout=column")
     if chip == "sm_100a" and step == 1:  # 4-bit elements and those of sm_90a are K-major
         words.append("layout=" + draw.choices(["nt", "nn", "tn", "tt"], [5, 1, 1, 1])[0])

@@ -19,6 +19,11 @@ struct place {
     int64_t row, col, batch;
 };
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Of a matrix that lies as D. */
 static size_t index_in_d(const struct unit *unit, const struct element_view *view,
                          const struct place *place)
@@ -304,21 +309,50 @@ static void compare_reduction(struct unit *unit, const struct snippet_of *own,
 
 /* ---------------------------------------------------------------- blocks with a scale */
 
-enum { WIDEST_BLOCK = 128 };
+/* Lines of D, as they lie, and how many elements each has: its rows, or its columns. */
+static int64_t count_lines(const struct unit *unit)
+{
+    return unit_is_column_major(unit) ? unit->n : unit->m;
+}
+static int64_t count_in_line(const struct unit *unit)
+{
+    return unit_is_column_major(unit) ? unit->m : unit->n;
+}
 
-/* Some columns of a row, and what the interpreter has of its elements as f32. */
+/* Some elements of a line, or of each of several, and what the interpreter has of them as
+ * f32. */
 struct block {
     struct place first;
-    int64_t columns;
-    struct interval values[WIDEST_BLOCK];
+    int64_t lines, in_line;
+    struct interval *values;
     float scale; /* the kernel's */
 };
+
+static int64_t lines_of_block(const jit_gemm_scale *scale)
+{
+    return scale->block_mn > 1 ? scale->block_mn : 1;
+}
+
+static int64_t count_elements(const struct block *block)
+{
+    return block->lines * block->in_line;
+}
+
+static struct place place_in_block(const struct unit *unit, const struct block *block,
+                                   int64_t i)
+{
+    const bool by_columns = unit_is_column_major(unit);
+    struct place place = block->first;
+    *(by_columns ? &place.col : &place.row) += i / block->in_line;
+    *(by_columns ? &place.row : &place.col) += i % block->in_line;
+    return place;
+}
 
 /* Between which the greatest magnitude of the block is; unknown if an element is. */
 static struct interval find_amax(const struct block *block)
 {
     struct interval amax = interval_of(0);
-    for (int64_t i = 0; i < block->columns; i++) {
+    for (int64_t i = 0; i < count_elements(block); i++) {
         const struct interval x = block->values[i];
         if (interval_is_unknown(x)) {
             return x;
@@ -362,15 +396,16 @@ static bool is_element_allowed(const struct unit *unit, const struct block *bloc
 }
 
 static void fail_block(struct unit *unit, const struct snippet_of *own,
-                       const struct block *block, int64_t column, const char *what,
-                       double got, struct interval want)
+                       const struct block *block, int64_t i, const char *what, double got,
+                       struct interval want)
 {
+    const struct place place = place_in_block(unit, block, i);
     char text[256];
     snprintf(
         text, sizeof(text),
         "%s at (%d, %d) of batch %d is %.9g; the scale is %.9g, the value %.9g to %.9g",
-        what, (int)block->first.row, (int)(block->first.col + column),
-        (int)block->first.batch, got, (double)block->scale, want.low, want.high);
+        what, (int)place.row, (int)place.col, (int)place.batch, got, (double)block->scale,
+        want.low, want.high);
     unit_fail(unit, text, own->text);
 }
 
@@ -387,9 +422,8 @@ static void compare_block(struct unit *unit, const struct snippet_of *own,
         fail_block(unit, own, block, 0, "the scale of the block whose greatest magnitude",
                    (double)block->scale, amax);
     }
-    for (int64_t i = 0; i < block->columns; i++) {
-        struct place place = block->first;
-        place.col += i;
+    for (int64_t i = 0; i < count_elements(block); i++) {
+        const struct place place = place_in_block(unit, block, i);
         const double got = element_load(array->view.dtype, array->data,
                                         index_in_d(unit, &array->view, &place));
         counts->elements++;
@@ -401,23 +435,29 @@ static void compare_block(struct unit *unit, const struct snippet_of *own,
     }
 }
 
-/* False: the interpreter cannot. */
-static bool read_block(struct unit *unit, const struct snippet *snippet,
-                       struct block *block)
+/* Block `number` of the batch, along the lines first. False: the interpreter cannot. */
+static bool read_block(struct unit *unit, const struct snippet *snippet, int64_t batch,
+                       int64_t number, struct block *block)
 {
     const jit_gemm_scale *scale = &unit->problem.d.scale;
     const struct array *scales = &unit->arrays[MATRIX_D_SCALE];
-    const int64_t left = unit->n - block->first.col;
-    const int64_t at = block->first.batch * scales->view.batch_stride +
-                       quantise_scale_index(scale, unit->m, unit->n, block->first.row,
-                                            block->first.col / scale->block_k);
+    const int64_t rows = quantise_scale_rows(scale, count_lines(unit));
+    const int64_t across = (count_in_line(unit) + scale->block_k - 1) / scale->block_k;
+    const int64_t row = number / across, column = number % across;
+    const int64_t at = batch * scales->view.batch_stride +
+                       quantise_scale_index(scale, rows, count_in_line(unit), row, column);
+    const int64_t line = row * lines_of_block(scale), in_line = column * scale->block_k;
+    const bool by_columns = unit_is_column_major(unit);
+    block->first = (struct place){.batch = batch,
+                                  .row = by_columns ? in_line : line,
+                                  .col = by_columns ? line : in_line};
     block->scale = (float)element_load(scale->dtype, scales->data, (size_t)at);
-    block->columns = left < scale->block_k ? left : scale->block_k;
-    for (int64_t i = 0; i < block->columns; i++) {
+    block->lines = least(count_lines(unit) - line, lines_of_block(scale));
+    block->in_line = least(count_in_line(unit) - in_line, scale->block_k);
+    for (int64_t i = 0; i < count_elements(block); i++) {
         char text[SNIPPET_REASON_SIZE] = "";
         struct snippet_results results;
-        struct place place = block->first;
-        place.col += i;
+        const struct place place = place_in_block(unit, block, i);
         const struct snippet_element element = element_at(unit, &place);
         if (snippet_run(snippet, &element, &results, text) == SNIPPET_CANNOT) {
             unit_fail(unit, "cannot interpret", text);
@@ -435,14 +475,16 @@ static void compare_scale_pads(struct unit *unit)
     const jit_gemm_scale *scale = &unit->problem.d.scale;
     const struct array *scales = &unit->arrays[MATRIX_D_SCALE];
     const size_t batch_stride = (size_t)scales->view.batch_stride;
-    const int64_t blocks = (unit->n + scale->block_k - 1) / scale->block_k;
+    const int64_t in_line = count_in_line(unit);
+    const int64_t rows = quantise_scale_rows(scale, count_lines(unit));
+    const int64_t blocks = (in_line + scale->block_k - 1) / scale->block_k;
     const bool has_words = quantise_has_words(scale);
     const int64_t across = has_words ? (blocks + 3) / 4 * 4 : blocks;
     enum { NOBODYS, OF_A_BLOCK, ZERO };
     unsigned char *owners = calloc(batch_stride, 1);
-    for (int64_t i = 0; i < unit->m * across; i++) {
+    for (int64_t i = 0; i < rows * across; i++) {
         const bool is_block = i % across < blocks;
-        owners[quantise_scale_index(scale, unit->m, unit->n, i / across, i % across)] =
+        owners[quantise_scale_index(scale, rows, in_line, i / across, i % across)] =
             is_block ? OF_A_BLOCK : ZERO;
     }
     for (size_t i = 0; i < (size_t)unit->batch * batch_stride; i++) {
@@ -466,21 +508,22 @@ static void compare_scale_pads(struct unit *unit)
 static void compare_scaled(struct unit *unit, const struct snippet_of *own,
                            const struct snippet *snippet, struct counts *counts)
 {
-    const int64_t width = unit->problem.d.scale.block_k;
-    const int64_t across = (unit->n + width - 1) / width;
-    const int64_t total = across * unit->m * unit->batch;
-    const int64_t samples = BLOCK_SAMPLES / width;
+    const jit_gemm_scale *scale = &unit->problem.d.scale;
+    const int64_t of_block = lines_of_block(scale) * scale->block_k;
+    const int64_t across = (count_in_line(unit) + scale->block_k - 1) / scale->block_k;
+    const int64_t of_batch = across * quantise_scale_rows(scale, count_lines(unit));
+    const int64_t total = of_batch * unit->batch;
+    const int64_t samples = of_block < BLOCK_SAMPLES ? BLOCK_SAMPLES / of_block : 1;
     const int64_t step = (total + samples - 1) / samples;
+    struct block block = {.values = malloc((size_t)of_block * sizeof(*block.values))};
     for (int64_t begin = 0; begin + step <= total && unit->wrong[0] == '\0';
          begin += step) {
         const int64_t i = begin + (int64_t)unit_below(unit, (uint32_t)step);
-        struct block block = {.first = {.batch = i / (across * unit->m),
-                                        .row = i / across % unit->m,
-                                        .col = i % across * width}};
-        if (read_block(unit, snippet, &block)) {
+        if (read_block(unit, snippet, i / of_batch, i % of_batch, &block)) {
             compare_block(unit, own, &block, counts);
         }
     }
+    free(block.values);
     compare_scale_pads(unit);
 }
 
