@@ -264,8 +264,8 @@ KERNELS = {
         "of": "wgmma.mma_async",
         "only": "scales", "harmless": {
             ("scales: places of four rows", 0): OWN_RUN,
-            ("scales: take those of the next row or run", 2): OWN_RUN,
-            ("scales: take those of 8 rows on", 2): OWN_RUN},
+            **{(f"scales: take those of {name}", i): OWN_RUN
+               for name in ("the next row or run", "8 rows on") for i in (0, 5)}},
         "run": ["129x136x896", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128",
                 "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1 stages=3"],
     },

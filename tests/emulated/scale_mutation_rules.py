@@ -53,23 +53,32 @@ def wait_before(pattern, change):
     return places
 
 
-def arrival_after(pattern, change):
-    """The first arrival after the last statement of this kind."""
+def find_return(ptx, begin):
+    """The arrival that gives a slot back, the first from a place on: its warp meets before it."""
+    meeting = statement(r"bar\.warp\.sync").search(ptx, begin)
+    return meeting and statement(r"mbarrier\.arrive\.(?!expect)[\w.:]*").search(ptx, meeting.end())
+
+
+def return_after(pattern, change):
+    """The arrival that gives a slot back, after the last statement of this kind."""
     def places(ptx):
         begin = max([match.end() for match in statement(pattern).finditer(ptx)], default=len(ptx))
-        match = statement(r"mbarrier\.arrive\.(?!expect)[\w.:]*").search(ptx, begin)
+        match = find_return(ptx, begin)
         if match is not None:
             yield match, replaced(match, change(*match.groups()))
     return places
 
 
 def take_late(ptx):
-    """A slot is given back before it is read. Places of the source go: what is inlined refers to
-    them in order."""
+    """A slot is given back before it is read: the last of the text, which is the loop's. Places of the
+    source go: what is inlined refers to them in order."""
+    label_line = re.compile(r"^\$L__BB\w+:\n", re.M)
     loads = list(statement(TAKE).finditer(ptx))
     if loads:
+        block = max((label.end() for label in label_line.finditer(ptx, 0, loads[-1].start())), default=0)
+        loads = [load for load in loads if load.start() >= block]
         first, last = loads[0].start(), loads[-1].end()
-        label = re.compile(r"^\$L__BB\w+:\n", re.M).search(ptx, last)
+        label = label_line.search(ptx, find_return(ptx, last).end())
         moved = re.sub(r"\t\.loc.*\n", "", ptx[first:last] + "\n")
         yield loads[0], lambda ptx: (ptx[:first] + ptx[last:label.end()] + moved +
                                      ptx[label.end():])
@@ -234,7 +243,9 @@ SCALE_RULES = {
     "scales: wrong phase of an empty slot": wait_before(COPY, wrong_parity),
     "scales: wait for no full slot": wait_before(TAKE, always_ready),
     "scales: wrong phase of a full slot": wait_before(TAKE, wrong_parity),
-    "scales: never give a slot back": arrival_after(TAKE, drop_text),
+    "scales: ask for the next stage in the wrong phase": rewrite(r"mbarrier\.test_wait[\w.:]*",
+                                                                 wrong_parity),
+    "scales: never give a slot back": return_after(TAKE, drop_text),
     "scales: give a slot back before it is read": take_late,
     "scales: take those of the next row or run": rewrite(TAKE, offset_by(16)),
     "scales: take those of 8 rows on": rewrite(TAKE, offset_by(32)),

@@ -135,9 +135,17 @@ class InputConsumer {
         return HeldStages<InputConsumer>(*this);
     }
 
+    // Asks whether the next stage is full. Who asks while there is other work need not wait
+    // for the answer when the stage is acquired.
+    JG_DEVICE void look_ahead()
+    {
+        is_full_ = ptx::mbarrier_test_wait(&barriers_.full[state_.stage], state_.phase);
+    }
+
     // The next `count` stages are for another.
     JG_DEVICE void pass(u32 count)
     {
+        is_full_ = false;
         state_.advance(count);
     }
 
@@ -154,7 +162,10 @@ class InputConsumer {
     JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;
-        wait_full(stage);
+        if (!is_full_) {
+            wait_full(stage);
+        }
+        is_full_ = false;
         state_.advance();
         return stage;
     }
@@ -171,6 +182,7 @@ class InputConsumer {
     RingBarriers<kStages> &barriers_;
     const Signals signals_;
     PipelineState<kStages> state_;
+    bool is_full_ = false; // the next stage, if that is known
 };
 
 template <u32 kStages, u32 kStageBytes, class Signals, u32 kFillers = 1>

@@ -149,7 +149,21 @@ JG_DEVICE bool mbarrier_try_wait(u64 *barrier, u32 parity)
     return done != 0;
 }
 
-// The same, for arrivals from the cluster; orders no memory at all.
+// The same, and never waits.
+JG_DEVICE bool mbarrier_test_wait(u64 *barrier, u32 parity)
+{
+    u32 done;
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, done;\n"
+                 "}\n" : "=r"(done) : "r"(shared_address(barrier)), "r"(parity) : "memory");
+    // clang-format on
+    return done != 0;
+}
+
+// As mbarrier_try_wait, for arrivals from the cluster; orders no memory at all.
 JG_DEVICE bool mbarrier_try_wait_relaxed(u64 *barrier, u32 parity)
 {
     u32 done;

@@ -50,8 +50,10 @@ class PromotedSums {
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; ++k) {
             auto slot = scales.acquire();
-            const Scales factors(slots.slot[slot.index()], RowsOfThread{warp},
-                                 Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0);
+            const Scales factors =
+                Scales(slots.slot[slot.index()], RowsOfThread{warp},
+                       Layout::kSplit ? warp / 2 * Layout::kMmaColumns : 0)
+                    .multiplied();
             if constexpr (Scales::kOwned) {
                 slot.release();
             }
@@ -66,12 +68,14 @@ class PromotedSums {
     struct RowsOfThread {
         u32 warp;
 
-        JG_DEVICE u32 operator()(u32 i) const
+        JG_DEVICE u32 first() const
+        {
+            return warp * Layout::kWarpLanes % Layout::kRows + threadIdx.x % 32 / 4;
+        }
+        static constexpr JG_DEVICE u32 step(u32 i)
         {
             const u32 fragment = i / 2 % kFragments;
-            return i / 2 / kFragments * Layout::kRows +
-                   warp * Layout::kWarpLanes % Layout::kRows + fragment * 16 +
-                   threadIdx.x % 32 / 4 + i % 2 * 8;
+            return i / 2 / kFragments * Layout::kRows + fragment * 16 + i % 2 * 8;
         }
     };
 

@@ -263,18 +263,34 @@ struct KernelContext {
             }
         }
         Mma mma(roles.consumer(), tiles, sums);
+        if constexpr (kScales) {
+            multiply_scaled(mma, tiles, scales, item.k_blocks);
+            return;
+        }
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
             order.hold(k);
             auto stage = tiles.acquire();
-            if constexpr (kScales) {
-                mma.issue_scaled(smem.input[stage.index()], stage, smem.scales, scales);
-            } else {
-                mma.issue(smem.input[stage.index()], stage, k == 0);
-            }
+            mma.issue(smem.input[stage.index()], stage, k == 0);
         }
         order.pass_on();
+    }
+
+    // The same times scales of blocks. The warpgroups end a tile as they come.
+    JG_DEVICE void multiply_scaled(Mma &mma, typename Ring::Consumer &tiles,
+                                   typename ScaleRingT::Consumer &scales,
+                                   u32 k_blocks) const
+    {
+        static_assert(!kScales || Config::kLeadStages == 0, "nobody is held back here");
+        typename Mma::template ScaleReader<ScaleSlots<Config>,
+                                           typename ScaleRingT::Consumer>
+            reader(roles.consumer(), smem.scales, scales, k_blocks);
+#pragma unroll 1
+        for (u32 k = 0; k < k_blocks; ++k) {
+            auto stage = tiles.acquire();
+            mma.issue_scaled(smem.input[stage.index()], stage, reader, k + 1 < k_blocks);
+        }
     }
 
     // The same where none of this warpgroup's rows is the group's: nothing is multiplied,

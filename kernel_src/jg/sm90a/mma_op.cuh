@@ -36,7 +36,7 @@ class MmaOp {
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
 
     JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
-        : acc_(acc), consumer_(consumer), in_flight_(stages, HoldNothing())
+        : acc_(acc), consumer_(consumer), stages_(stages), in_flight_(stages, HoldNothing())
     {
         if constexpr (kPromotes) {
             clear(acc_);
@@ -70,29 +70,38 @@ class MmaOp {
         const u64 a = a_descriptor(tiles);
         const u64 b = b_descriptor(tiles);
         if constexpr (kPromotes) {
-            add_promoted(a, b, stage, [] { return PlainSums(); });
+            add_promoted(
+                a, b, stage, [] { return PlainSums(); }, [] {});
         } else {
             add_in_flight(a, b, stage, is_first);
         }
     }
 
-    // The same, times the scales of the tiles' blocks, whose slot comes from `ring`.
-    template <class Slots, class ScaleConsumer>
-    JG_DEVICE void issue_scaled(const Tiles &tiles, Stage &stage, const Slots &slots,
-                                ScaleConsumer &ring)
+    // The same, times the scales of the tiles' blocks, of which `reader` has the first of
+    // an item when it begins; `has_next`: the item has another block.
+    template <class Reader>
+    JG_DEVICE void issue_scaled(const Tiles &tiles, Stage &stage, Reader &reader,
+                                bool has_next)
     {
-        using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
-        HeldStages<ScaleConsumer> slot(ring, HoldNothing());
-        add_promoted(a_descriptor(tiles), b_descriptor(tiles), stage, [&] {
-            auto taken = ring.acquire();
-            slot.replace_by(taken);
-            const Scales scales(slots.slot[slot.index()], RowsOfThread{consumer_},
-                                Partition::first_column(consumer_));
-            if constexpr (Scales::kOwned) {
-                slot.release();
-            }
-            return scales;
-        });
+        const u64 a = a_descriptor(tiles);
+        const u64 b = b_descriptor(tiles);
+        if constexpr (Reader::kAhead) {
+            typename Reader::Scales next;
+            add_promoted(
+                a, b, stage,
+                [&] {
+                    if (has_next) {
+                        next = reader.take();
+                    }
+                    return reader.scales;
+                },
+                [&] { reader.give_back(); });
+            reader.scales = next.multiplied();
+        } else {
+            add_promoted(
+                a, b, stage, [&] { return reader.take().multiplied(); }, [] {});
+            reader.give_back();
+        }
     }
 
     // Waits until the accumulators have all that was issued.
@@ -117,16 +126,60 @@ class MmaOp {
         }
     };
 
+  public:
+    // Scales of an item's blocks, from the slots of `Ring`: those that a thread has in
+    // registers a block ahead of their products, because reads of shared memory wait behind
+    // multiplications that were begun before them.
+    template <class Slots, class Ring>
+    class ScaleReader {
+      public:
+        using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
+        static constexpr bool kAhead = Scales::kOwned;
+
+        Scales scales; // of the block that is next, where they are read ahead
+
+        JG_DEVICE ScaleReader(u32 consumer, const Slots &slots, Ring &ring, u32 k_blocks)
+            : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer)
+        {
+            if (kAhead && k_blocks > 0) {
+                scales = take().multiplied();
+                give_back();
+            }
+        }
+        // Those of the next slot, which stays with this reader.
+        JG_DEVICE Scales take()
+        {
+            auto taken = ring_.acquire();
+            slot_.replace_by(taken);
+            return Scales(slots_.slot[slot_.index()], RowsOfThread{consumer_},
+                          Partition::first_column(consumer_));
+        }
+        JG_DEVICE void give_back()
+        {
+            slot_.release();
+        }
+
+      private:
+        const Slots &slots_;
+        Ring &ring_;
+        HeldStages<Ring> slot_;
+        u32 consumer_;
+    };
+
+  private:
     // Rows of the tile that a thread has of each multiplication: two.
     struct RowsOfThread {
         u32 consumer;
 
-        JG_DEVICE u32 operator()(u32 i) const
+        JG_DEVICE u32 first() const
+        {
+            return Partition::first_row(consumer) + threadIdx.x / 32 % 4 * 16 +
+                   threadIdx.x % 32 / 4;
+        }
+        static constexpr JG_DEVICE u32 step(u32 i)
         {
             const u32 mma = i / 2;
-            return Partition::first_row(consumer) + mma / kMmas * 64 +
-                   mma % kMmas * Partition::kMmaRows + threadIdx.x / 32 % 4 * 16 +
-                   threadIdx.x % 32 / 4 + i % 2 * 8;
+            return mma / kMmas * 64 + mma % kMmas * Partition::kMmaRows + i % 2 * 8;
         }
     };
 
@@ -181,9 +234,10 @@ class MmaOp {
 
     // The tensor core sums up one stage of 64 rows at a time, which is then added to f32
     // registers, times scales where there are some: `how` gives what adds, while the tensor
-    // core works. Meanwhile it works for the other warpgroup.
-    template <class How>
-    JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage, How how)
+    // core works for the first rows; `then` is called when those are added. Meanwhile it
+    // works for the other warpgroup.
+    template <class How, class Then>
+    JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage, How how, Then then)
     {
         Sums part;
         start_part(part, a + a_step(0), b);
@@ -193,9 +247,13 @@ class MmaOp {
             if (i > 0) {
                 start_part(part, a + a_step(i), b);
             }
+            const bool is_last = i + 1 == kRowBlocks * kMmas;
+            if (is_last) {
+                stages_.look_ahead();
+            }
             ptx::wgmma_wait<0>();
             ptx::wgmma_hold_registers(part);
-            if (i + 1 == kRowBlocks * kMmas) {
+            if (is_last) {
                 stage.release();
             }
 #pragma unroll
@@ -203,6 +261,9 @@ class MmaOp {
                 const f32 *parts[1] = {part + 4 * group};
                 f32 *wholes[1] = {sums(i) + 4 * group};
                 adder.template add_group<1>(parts, wholes, 2 * i, group);
+            }
+            if (i == 0) {
+                then();
             }
         }
     }
@@ -216,6 +277,7 @@ class MmaOp {
 
     Accumulators &acc_;
     u32 consumer_;
+    Consumer &stages_;
     Stage in_flight_;
 };
 

@@ -252,25 +252,43 @@ class BlockScales {
     }
     static constexpr u32 kRun = count_run();
     static constexpr u32 kRuns = kByColumns || !kHasB ? 1 : kColumns / kRun;
+    static constexpr bool kIsProduct = kHasA && kHasB && !kByColumns && kRuns == 1;
 
   public:
     // Are they all in registers, so that the slot can go back?
     static constexpr bool kOwned = !kByColumns;
 
-    // `rows(i)`: of the tile, those of the thread; `column`: of the tile, the first of its
-    // lanes' columns.
+    JG_DEVICE BlockScales() {} // none yet
+
+    // `rows`: of the tile, those of the thread, the first and, by a multiple of 8 each, how
+    // much further row `i` is; `column`: of the tile, the first of its lanes' columns.
     template <class Rows>
     JG_DEVICE BlockScales(const Slot &slot, Rows rows, u32 column)
         : columns_(slot.b() + column + threadIdx.x % 4 * 2)
     {
+        const f32 *a = slot.a() + rows.first() / Slot::kARun;
 #pragma unroll
         for (u32 i = 0; kHasA && i < kRowCount; ++i) {
-            a_[i] = slot.a()[rows(i) / Slot::kARun];
+            a_[i] = a[Rows::step(i) / Slot::kARun];
         }
 #pragma unroll
         for (u32 i = 0; kHasB && !kByColumns && i < kRuns; ++i) {
             b_[i] = slot.b()[(column + i * kRun) / Slot::kBRun];
         }
+    }
+
+    // The same, as add_group takes them: where all columns have one scale, products, which
+    // take fewer registers. Not done when they are read, because it waits for them.
+    JG_DEVICE BlockScales multiplied() const
+    {
+        BlockScales products = *this;
+        if constexpr (kIsProduct) {
+#pragma unroll
+            for (u32 i = 0; i < kRowCount; ++i) {
+                products.a_[i] = a_[i] * b_[0];
+            }
+        }
+        return products;
     }
 
     // Adds a group of 8 columns of rows `row` on of the thread, two for each of `parts`, to
@@ -303,7 +321,7 @@ class BlockScales {
         if constexpr (kHasA && kByColumns) {
             return ptx::multiply_pairs({a, a}, {left, right});
         } else if constexpr (kHasA) { // the columns have one scale: a product for both
-            const f32 both = kHasB ? a * left : a;
+            const f32 both = kHasB && !kIsProduct ? a * left : a;
             return {both, both};
         } else {
             return {left, right};

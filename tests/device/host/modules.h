@@ -489,6 +489,7 @@ struct NoStages {
     {
         released++;
     }
+    void look_ahead() {}
 };
 template <class Config>
 void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
