@@ -657,6 +657,26 @@ Test(scale, squares_of_d_have_a_tile_of_their_own_for_few_rows)
     }
 }
 
+/* Two blocks of 64 rows for each warpgroup, times scales, are slower in clusters. */
+Test(scale, promoted_scales_have_large_tiles_in_no_cluster)
+{
+    static const struct {
+        const char *text;
+        int cluster_m, cluster_n;
+    } rows[] = {
+        {"4096x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 1, 1},
+        {"4096x4096x7168 e4m3 d=bf16 a_scale=tensor b_scale=tensor", 1, 2},
+        {"8192x8192x8192 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 2, 1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose("sm_90a", rows[i].text, false, &choice, NULL), JIT_GEMM_OK,
+                     "%s: %s", rows[i].text, jg_error_text());
+        cr_expect_eq(choice.config.layout.cluster_m, rows[i].cluster_m, "row %zu", i);
+        cr_expect_eq(choice.config.layout.cluster_n, rows[i].cluster_n, "row %zu", i);
+    }
+}
+
 /* What an engine of experts asks for: 8-bit inputs, pairs, blocks of 128. */
 Test(scale, gated_eight_bit_inputs_have_a_tile_on_both_chips)
 {
