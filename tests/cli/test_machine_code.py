@@ -33,6 +33,7 @@ PROBLEMS = [
     (["bf16", "d=nvfp4"], VECTORS),
     (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"], FRAGMENTS),
     (["e4m3", "d=bf16", "a_scale=1x128", "b_scale=1x128", "dynamic=m,n,k"], VECTORS),
+    (["bf16", "groups=8", "--epilogue", "d = gelu(acc);"], FRAGMENTS),
 ]
 # The same of sm_100a only, whose tensor core multiplies by scales.
 SCALED_PROBLEMS = [

@@ -3,6 +3,10 @@
 // into registers, as four instructions of 32 bytes of K in one statement: that compiles
 // much faster than four.
 //
+// The accumulators are registers of PTX, declared by name, and no variables of C++ before
+// they are taken: 128 variables that a loop carries made the compiler take a sixth longer
+// for the whole kernel. So nothing can read them before the wait that the taking is behind.
+//
 // Inputs of 16 bits may be MN-major, all others are K-major. Accumulators are f32, of s8
 // s32; those of e4m3 and e5m2 keep 13 fraction bits (measured on an H200).
 //
@@ -41,29 +45,6 @@ JG_DEVICE void wgmma_wait()
     // clang-format on
 }
 
-// Keeps ordinary code that reads or writes these registers on its side of this line: the
-// compiler knows no order between it and the waits above.
-template <u32 kCount>
-JG_DEVICE void wgmma_hold_registers(f32 (&d)[kCount])
-{
-#pragma unroll
-    for (u32 i = 0; i < kCount; ++i) {
-        // clang-format off
-        asm volatile("" : "+f"(d[i]) :: "memory");
-        // clang-format on
-    }
-}
-template <u32 kCount>
-JG_DEVICE void wgmma_hold_registers(i32 (&d)[kCount])
-{
-#pragma unroll
-    for (u32 i = 0; i < kCount; ++i) {
-        // clang-format off
-        asm volatile("" : "+r"(d[i]) :: "memory");
-        // clang-format on
-    }
-}
-
 // Shared-memory matrix descriptor, 128-byte swizzle (PTX ISA, "matrix descriptor", sm_90
 // form): bits 0-13 address >> 4, 16-29 leading offset >> 4, 32-45 stride offset >> 4, 62-63
 // swizzle 1.
@@ -87,68 +68,56 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
 }
 
 // clang-format off
-#define JG_REGS_8 "%0, %1, %2, %3, %4, %5, %6, %7"
-#define JG_REGS_16 JG_REGS_8 ", " "%8, %9, %10, %11, %12, %13, %14, %15"
-#define JG_REGS_24 JG_REGS_16 ", " "%16, %17, %18, %19, %20, %21, %22, %23"
-#define JG_REGS_0 \
-    "%0, %1, %2, %3, %4, %5, %6, %7" ", " \
-    "%8, %9, %10, %11, %12, %13, %14, %15" ", " \
-    "%16, %17, %18, %19, %20, %21, %22, %23" ", " \
-    "%24, %25, %26, %27, %28, %29, %30, %31"
-#define JG_REGS_1 \
-    "%32, %33, %34, %35, %36, %37, %38, %39" ", " \
-    "%40, %41, %42, %43, %44, %45, %46, %47" ", " \
-    "%48, %49, %50, %51, %52, %53, %54, %55" ", " \
-    "%56, %57, %58, %59, %60, %61, %62, %63"
-#define JG_REGS_2 \
-    "%64, %65, %66, %67, %68, %69, %70, %71" ", " \
-    "%72, %73, %74, %75, %76, %77, %78, %79" ", " \
-    "%80, %81, %82, %83, %84, %85, %86, %87" ", " \
-    "%88, %89, %90, %91, %92, %93, %94, %95"
-#define JG_REGS_3 \
-    "%96, %97, %98, %99, %100, %101, %102, %103" ", " \
-    "%104, %105, %106, %107, %108, %109, %110, %111" ", " \
-    "%112, %113, %114, %115, %116, %117, %118, %119" ", " \
-    "%120, %121, %122, %123, %124, %125, %126, %127"
-#define JG_OUT_8(c, o) c(d[o]), c(d[o + 1]), c(d[o + 2]), c(d[o + 3]), \
-    c(d[o + 4]), c(d[o + 5]), c(d[o + 6]), c(d[o + 7])
-#define JG_OUT_32(c, o) JG_OUT_8(c, o), JG_OUT_8(c, o + 8), JG_OUT_8(c, o + 16), JG_OUT_8(c, o + 24)
-#define JG_WGMMA_ONE(N, REGS, KIND, TAIL, P)                                                  \
-    "wgmma.mma_async.sync.aligned.m64n" N KIND " {" REGS "}, a, b, " P TAIL ";\n"
-#define JG_WGMMA_NEXT(AS, BS) "add.u64 a, a, " AS ";\nadd.u64 b, b, " BS ";\n"
-#define JG_WGMMA_FOUR(N, REGS, A, B, P, KIND, TAIL, AS, BS, ...)                              \
+// The numbers of a multiplication's registers from 1 on.
+#define JG_EACH_8(X, w) X(1, w) X(2, w) X(3, w) X(4, w) X(5, w) X(6, w) X(7, w)
+#define JG_EACH_16(X, w) JG_EACH_8(X, w) \
+    X(8, w) X(9, w) X(10, w) X(11, w) X(12, w) X(13, w) X(14, w) X(15, w)
+#define JG_EACH_24(X, w) JG_EACH_16(X, w) \
+    X(16, w) X(17, w) X(18, w) X(19, w) X(20, w) X(21, w) X(22, w) X(23, w)
+#define JG_EACH_32(X, w) JG_EACH_24(X, w) \
+    X(24, w) X(25, w) X(26, w) X(27, w) X(28, w) X(29, w) X(30, w) X(31, w)
+#define JG_EACH_64(X, w) JG_EACH_32(X, w) \
+    X(32, w) X(33, w) X(34, w) X(35, w) X(36, w) X(37, w) X(38, w) X(39, w) \
+    X(40, w) X(41, w) X(42, w) X(43, w) X(44, w) X(45, w) X(46, w) X(47, w) \
+    X(48, w) X(49, w) X(50, w) X(51, w) X(52, w) X(53, w) X(54, w) X(55, w) \
+    X(56, w) X(57, w) X(58, w) X(59, w) X(60, w) X(61, w) X(62, w) X(63, w)
+#define JG_EACH_96(X, w) JG_EACH_64(X, w) \
+    X(64, w) X(65, w) X(66, w) X(67, w) X(68, w) X(69, w) X(70, w) X(71, w) \
+    X(72, w) X(73, w) X(74, w) X(75, w) X(76, w) X(77, w) X(78, w) X(79, w) \
+    X(80, w) X(81, w) X(82, w) X(83, w) X(84, w) X(85, w) X(86, w) X(87, w) \
+    X(88, w) X(89, w) X(90, w) X(91, w) X(92, w) X(93, w) X(94, w) X(95, w)
+#define JG_EACH_128(X, w) JG_EACH_96(X, w) \
+    X(96, w) X(97, w) X(98, w) X(99, w) X(100, w) X(101, w) X(102, w) X(103, w) \
+    X(104, w) X(105, w) X(106, w) X(107, w) X(108, w) X(109, w) X(110, w) X(111, w) \
+    X(112, w) X(113, w) X(114, w) X(115, w) X(116, w) X(117, w) X(118, w) X(119, w) \
+    X(120, w) X(121, w) X(122, w) X(123, w) X(124, w) X(125, w) X(126, w) X(127, w)
+#define JG_NAME(i, w) ", jg_acc%3_" #i
+#define JG_MOVE(i, w) "mov.b32 %" #i ", jg_acc" w "_" #i ";\n"
+#define JG_ZERO(i, w) "mov.b32 jg_acc%0_" #i ", 0;\n"
+#define JG_FLOAT(i, w) , "=f"(d[i])
+#define JG_INTEGER(i, w) , "=r"(d[i])
+#define JG_ONE(N, NAMES, P)                                                                   \
+    "wgmma.mma_async.sync.aligned.m64n" N "%4 {" NAMES "}, a, b, " P "%5;\n"
+#define JG_NEXT "add.u64 a, a, %6;\nadd.u64 b, b, %7;\n"
+#define JG_FOUR(N, NAMES)                                                                     \
     asm volatile("{\n"                                                                        \
                  ".reg .pred p, one;\n"                                                       \
                  ".reg .b64 a, b;\n"                                                          \
-                 "setp.ne.b32 p, " P ", 0;\n"                                                 \
+                 "setp.ne.b32 p, %2, 0;\n"                                                    \
                  "setp.eq.b32 one, 0, 0;\n"                                                   \
-                 "mov.b64 a, " A ";\n"                                                        \
-                 "mov.b64 b, " B ";\n"                                                        \
-                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "p")                                       \
-                 JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
-                 JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
-                 JG_WGMMA_NEXT(AS, BS)                                                        \
-                 JG_WGMMA_ONE(N, REGS, KIND, TAIL, "one")                                     \
-                 "}\n" : __VA_ARGS__ : "l"(a), "l"(b), "r"(accumulate),                        \
-                 "C"(Steps::Kind::kText), "C"(Steps::Tail::kText), "n"(kAStep), "n"(kBStep))
-#define JG_F(x) "+f"(x)
-#define JG_R(x) "+r"(x)
-// OUT(c): the registers, each as constraint c.
-#define JG_WGMMA(OUT, ...)                                                                    \
-    if constexpr (IsSame<TypeA, s8>::value) {                                                 \
-        JG_WGMMA_FOUR(__VA_ARGS__, OUT(JG_R));                                                \
+                 "mov.b64 a, %0;\n"                                                           \
+                 "mov.b64 b, %1;\n"                                                           \
+                 JG_ONE(N, NAMES, "p") JG_NEXT JG_ONE(N, NAMES, "one") JG_NEXT                \
+                 JG_ONE(N, NAMES, "one") JG_NEXT JG_ONE(N, NAMES, "one")                      \
+                 "}\n" :: "l"(a), "l"(b), "r"(accumulate), "n"(kWhich),                       \
+                 "C"(Steps::Kind::kText), "C"(Steps::Tail::kText), "n"(Steps::kAStep),        \
+                 "n"(Steps::kBStep))
+#define JG_TAKE(EACH, W)                                                                      \
+    if constexpr (IsSame<Accumulator, i32>::value) {                                          \
+        asm volatile(JG_MOVE(0, W) EACH(JG_MOVE, W) : "=r"(d[0]) EACH(JG_INTEGER, W) : "n"(kWhich)); \
     } else {                                                                                  \
-        JG_WGMMA_FOUR(__VA_ARGS__, OUT(JG_F));                                                \
+        asm volatile(JG_MOVE(0, W) EACH(JG_MOVE, W) : "=f"(d[0]) EACH(JG_FLOAT, W) : "n"(kWhich));   \
     }
-#define JG_OUT_16N(c) JG_OUT_8(c, 0)
-#define JG_OUT_32N(c) JG_OUT_8(c, 0), JG_OUT_8(c, 8)
-#define JG_OUT_48N(c) JG_OUT_8(c, 0), JG_OUT_8(c, 8), JG_OUT_8(c, 16)
-#define JG_OUT_64N(c) JG_OUT_32(c, 0)
-#define JG_OUT_128N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32)
-#define JG_OUT_192N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64)
-#define JG_OUT_256N(c) JG_OUT_32(c, 0), JG_OUT_32(c, 32), JG_OUT_32(c, 64), JG_OUT_32(c, 96)
 // clang-format on
 
 // What the tensor core takes together, and its name in the instruction, behind N.
@@ -227,56 +196,66 @@ struct WgmmaSteps {
     static constexpr u64 kBStep = wgmma_descriptor_k_step<kBKMajor>();
 };
 
-// d += A * B over one stage, or = where `accumulate` is 0. Accumulator: f32, or i32 for s8.
+// Multiplication number kWhich of the kernel, with registers of its own:
+//   declare  makes them: once, at the kernel's beginning
+//   issue    adds A * B over one stage to them, or sets them where `accumulate` is 0
+//   clear    sets them to 0
+//   take     gives what they hold, behind the wait for it. Accumulator: f32, or i32 for s8
 template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
 // clang-format off
-// REGS registers of a thread, named by TEXT; then the names of what comes behind them.
-#define JG_WGMMA_OF(COLUMNS, REGS, TEXT, ...)                                                 \
+#define JG_WGMMA(COLUMNS, COUNT, W)                                                           \
     template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>                         \
-    struct Wgmma<TypeA, TypeB, COLUMNS, kAKMajor, kBKMajor>                                   \
-        : WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor> {                                      \
+    struct Wgmma<TypeA, TypeB, COLUMNS, kAKMajor, kBKMajor> {                                 \
         using Steps = WgmmaSteps<TypeA, TypeB, kAKMajor, kBKMajor>;                           \
-        using Steps::kAStep, Steps::kBStep;                                                   \
                                                                                               \
-        template <class Accumulator>                                                          \
-        static JG_DEVICE void issue(Accumulator (&d)[REGS], u64 a, u64 b, u32 accumulate)     \
+        template <u32 kWhich>                                                                 \
+        static JG_DEVICE void declare()                                                       \
         {                                                                                     \
-            JG_WGMMA(JG_OUT_##COLUMNS##N, #COLUMNS, TEXT, __VA_ARGS__)                        \
+            asm volatile(".reg .b32 jg_acc%0_<" #COUNT ">;" :: "n"(kWhich)); \
+        }                                                                                     \
+        template <u32 kWhich>                                                                 \
+        static JG_DEVICE void issue(u64 a, u64 b, u32 accumulate)                             \
+        {                                                                                     \
+            JG_FOUR(#COLUMNS, "jg_acc%3_0" JG_EACH_##COUNT(JG_NAME, ""));                     \
+        }                                                                                     \
+        template <u32 kWhich>                                                                 \
+        static JG_DEVICE void clear()                                                         \
+        {                                                                                     \
+            asm volatile(JG_ZERO(0, "") JG_EACH_##COUNT(JG_ZERO, "") :: "n"(kWhich));         \
+        }                                                                                     \
+        template <u32 kWhich, class Accumulator>                                              \
+        static JG_DEVICE void take(Accumulator (&d)[COUNT])                                   \
+        {                                                                                     \
+            JG_TAKE(JG_EACH_##COUNT, W)                                                       \
         }                                                                                     \
     };
-JG_WGMMA_OF(16, 8, JG_REGS_8, "%8", "%9", "%10", "%11", "%12", "%13", "%14")
-JG_WGMMA_OF(32, 16, JG_REGS_16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
-JG_WGMMA_OF(48, 24, JG_REGS_24, "%24", "%25", "%26", "%27", "%28", "%29", "%30")
-JG_WGMMA_OF(64, 32, JG_REGS_0, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
-JG_WGMMA_OF(128, 64, JG_REGS_0 ", " JG_REGS_1, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
-JG_WGMMA_OF(192, 96, JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
-JG_WGMMA_OF(256, 128, JG_REGS_0 ", " JG_REGS_1 ", " JG_REGS_2 ", " JG_REGS_3, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
+JG_WGMMA(16, 8, "%8")
+JG_WGMMA(32, 16, "%16")
+JG_WGMMA(48, 24, "%24")
+JG_WGMMA(64, 32, "%32")
+JG_WGMMA(128, 64, "%64")
+JG_WGMMA(192, 96, "%96")
+JG_WGMMA(256, 128, "%128")
 // clang-format on
 
-#undef JG_WGMMA_OF
-#undef JG_OUT_256N
-#undef JG_OUT_192N
-#undef JG_OUT_128N
-#undef JG_OUT_64N
-#undef JG_OUT_48N
-#undef JG_OUT_32N
-#undef JG_OUT_16N
 #undef JG_WGMMA
-#undef JG_R
-#undef JG_F
-#undef JG_WGMMA_FOUR
-#undef JG_WGMMA_NEXT
-#undef JG_WGMMA_ONE
-#undef JG_OUT_32
-#undef JG_OUT_8
-#undef JG_REGS_3
-#undef JG_REGS_2
-#undef JG_REGS_1
-#undef JG_REGS_0
-#undef JG_REGS_24
-#undef JG_REGS_16
-#undef JG_REGS_8
+#undef JG_TAKE
+#undef JG_FOUR
+#undef JG_NEXT
+#undef JG_ONE
+#undef JG_INTEGER
+#undef JG_FLOAT
+#undef JG_ZERO
+#undef JG_MOVE
+#undef JG_NAME
+#undef JG_EACH_128
+#undef JG_EACH_96
+#undef JG_EACH_64
+#undef JG_EACH_32
+#undef JG_EACH_24
+#undef JG_EACH_16
+#undef JG_EACH_8
 
 } // namespace jg::ptx

@@ -26,11 +26,11 @@ class ConsumerOrder {
     {
     }
 
-    // Before block `k` of K.
-    JG_DEVICE void hold(u32 k) const
+    // Before a block of K, of which `left` are left with it.
+    JG_DEVICE void hold(u32 left) const
     {
         if constexpr (kLead > 0) {
-            const bool holds = (consumer_ == 1) & is_kept() & (k + kLead == k_blocks_);
+            const bool holds = (consumer_ == 1) & is_kept() & (left == kLead);
             ptx::named_barrier_sync_if(holds, kBarrier, kThreads);
         }
     }

@@ -12,6 +12,7 @@ template <class Config, class Epilogue, class Params>
 JG_DEVICE void gemm_kernel(const Params &params)
 {
     using Kernel = KernelContext<Config, Epilogue, Params>;
+    Kernel::Mma::declare();
     const Kernel kernel(params);
     const Roles &roles = kernel.roles;
 

@@ -257,11 +257,22 @@ struct KernelContext {
                             typename Mma::Accumulators &sums) const
     {
         if constexpr (Config::kGroups > 0 && !Config::kTransposed) {
-            if (item.row + Partition::first_row(roles.consumer()) >= item.group_end) {
+            if (item.row + Partition::first_row(roles.consumer()) < item.group_end) {
+                add_up(tiles, scales, item, sums);
+            } else {
                 pass_over(tiles, scales, item, sums);
-                return;
             }
+        } else {
+            add_up(tiles, scales, item, sums);
         }
+        Mma::take(sums);
+    }
+
+    // The products of an item's blocks of K: the tensor core has them when it returns.
+    JG_DEVICE void add_up(typename Ring::Consumer &tiles,
+                          typename ScaleRingT::Consumer &scales, const WorkItem &item,
+                          typename Mma::Accumulators &sums) const
+    {
         Mma mma(roles.consumer(), tiles, sums);
         if constexpr (kScales) {
             multiply_scaled(mma, tiles, scales, item.k_blocks);
@@ -269,10 +280,10 @@ struct KernelContext {
         }
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
 #pragma unroll 1
-        for (u32 k = 0; k < item.k_blocks; ++k) {
-            order.hold(k);
+        for (u32 left = item.k_blocks; left > 0; --left) {
+            order.hold(left);
             auto stage = tiles.acquire();
-            mma.issue(smem.input[stage.index()], stage, k == 0);
+            mma.issue(smem.input[stage.index()], stage, left == item.k_blocks);
         }
         order.pass_on();
     }
@@ -304,8 +315,8 @@ struct KernelContext {
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
         Mma::clear(sums);
 #pragma unroll 1
-        for (u32 k = 0; k < item.k_blocks; ++k) {
-            order.hold(k);
+        for (u32 left = item.k_blocks; left > 0; --left) {
+            order.hold(left);
             auto stage = tiles.acquire();
             ptx::named_barrier_sync(kPassBarrier + roles.consumer(), 128);
             if constexpr (kScales) {
@@ -362,7 +373,6 @@ struct KernelContext {
         if constexpr (kMeetsLater) {
             ptx::cluster_wait(); // the others' barriers are ready too
         }
-        Mma::hold(sums); // their bits are read behind the wait for the tensor core
         if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
             ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
         }

@@ -2,6 +2,7 @@
 // MmaOp: a math warpgroup's part of a tile, added up in registers by wgmma, a stage of the
 // input ring at a time. Called by all threads of the warpgroup.
 #pragma once
+#include <jg/common/cluster_shape.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/wgmma.cuh>
@@ -32,34 +33,58 @@ class MmaOp {
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
 
+    // Sums that others are added to, in a workspace, are changed where they are. They begin
+    // with 0, though the first stage sets them: without that the assembler keeps the tensor
+    // core's registers from item to item beside the changed ones, and spills.
+    static constexpr bool kClears = kPromotes || 1 < kWorkspaceParts<Config>;
+
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
+
+    // The registers that the tensor core adds to: once, at the kernel's beginning.
+    template <u32 kMma = 0>
+    static JG_DEVICE void declare()
+    {
+        Instruction::template declare<kMma>();
+        if constexpr (!kPromotes && kMma + 1 < kRowBlocks * kMmas) {
+            declare<kMma + 1>();
+        }
+    }
 
     JG_DEVICE MmaOp(u32 consumer, Consumer &stages, Accumulators &acc)
         : acc_(acc), consumer_(consumer), stages_(stages), in_flight_(stages, HoldNothing())
     {
-        if constexpr (kPromotes) {
+        if constexpr (kClears) {
             clear(acc_);
         }
     }
 
-    static JG_DEVICE void clear(Accumulators &sums)
+    // The sums of an item of which nothing is issued.
+    template <u32 kMma = 0>
+    static JG_DEVICE void clear(Accumulators &acc)
     {
+        if constexpr (!kPromotes) {
+            Instruction::template clear<kMma>();
+        } else {
 #pragma unroll
-        for (u32 i = 0; i < kRowBlocks; ++i) {
-#pragma unroll
-            for (u32 j = 0; j < Partition::kAccColumns / 2; ++j) {
-                sums[i][j] = 0;
+            for (u32 i = 0; i < Partition::kMmaColumns / 2; ++i) {
+                sums(acc, kMma)[i] = 0;
             }
+        }
+        if constexpr (kMma + 1 < kRowBlocks * kMmas) {
+            clear<kMma + 1>(acc);
         }
     }
 
-    // Nothing of what comes later in the program is done before this.
-    static JG_DEVICE void hold(Accumulators &sums)
+    // What was added up, or cleared, behind the end of the object that did it.
+    template <u32 kMma = 0>
+    static JG_DEVICE void take(Accumulators &acc)
     {
-#pragma unroll
-        for (u32 i = 0; i < kRowBlocks; ++i) {
-            ptx::wgmma_hold_registers(sums[i]);
+        if constexpr (!kPromotes) {
+            Instruction::template take<kMma>(sums(acc, kMma));
+            if constexpr (kMma + 1 < kRowBlocks * kMmas) {
+                take<kMma + 1>(acc);
+            }
         }
     }
 
@@ -104,7 +129,7 @@ class MmaOp {
         }
     }
 
-    // Waits until the accumulators have all that was issued.
+    // Waits until the tensor core has added up all that was issued.
     JG_DEVICE ~MmaOp()
     {
         if constexpr (!kPromotes) {
@@ -191,10 +216,10 @@ class MmaOp {
     {
         return mma / kMmas * kRowBlockStep + mma % kMmas * kGateStep;
     }
-    JG_DEVICE Sums &sums(u32 mma) const
+    static JG_DEVICE Sums &sums(Accumulators &acc, u32 mma)
     {
         return reinterpret_cast<Sums &>(
-            acc_[mma / kMmas][mma % kMmas * (Partition::kMmaColumns / 2)]);
+            acc[mma / kMmas][mma % kMmas * (Partition::kMmaColumns / 2)]);
     }
 
     template <class Operand>
@@ -218,15 +243,22 @@ class MmaOp {
                                           Partition::first_column(consumer_) * 128);
     }
 
+    // A stage's multiplications from number kMma on.
+    template <u32 kMma>
+    JG_DEVICE void issue_from(u64 a, u64 b, bool is_first) const
+    {
+        Instruction::template issue<kMma>(a + a_step(kMma), b, !is_first);
+        if constexpr (kMma + 1 < kRowBlocks * kMmas) {
+            issue_from<kMma + 1>(a, b, is_first);
+        }
+    }
+
     // Accumulators stay where the tensor core adds to them. One group of products stays in
     // flight while the next stage is awaited.
     JG_DEVICE void add_in_flight(u64 a, u64 b, Stage &stage, bool is_first)
     {
         ptx::wgmma_fence();
-#pragma unroll
-        for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
-            Instruction::issue(sums(i), a + a_step(i), b, !is_first);
-        }
+        issue_from<0>(a, b, is_first);
         ptx::wgmma_commit();
         ptx::wgmma_wait<1>();
         in_flight_.replace_by(stage);
@@ -239,27 +271,27 @@ class MmaOp {
     template <class How, class Then>
     JG_DEVICE void add_promoted(u64 a, u64 b, Stage &stage, How how, Then then)
     {
-        Sums part;
-        start_part(part, a + a_step(0), b);
+        start_part(a + a_step(0), b);
         const auto adder = how();
 #pragma unroll
         for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
             if (i > 0) {
-                start_part(part, a + a_step(i), b);
+                start_part(a + a_step(i), b);
             }
             const bool is_last = i + 1 == kRowBlocks * kMmas;
             if (is_last) {
                 stages_.look_ahead();
             }
             ptx::wgmma_wait<0>();
-            ptx::wgmma_hold_registers(part);
+            Sums part;
+            Instruction::template take<0>(part);
             if (is_last) {
                 stage.release();
             }
 #pragma unroll
             for (u32 group = 0; group < Partition::kMmaColumns / 8; ++group) {
                 const f32 *parts[1] = {part + 4 * group};
-                f32 *wholes[1] = {sums(i) + 4 * group};
+                f32 *wholes[1] = {sums(acc_, i) + 4 * group};
                 adder.template add_group<1>(parts, wholes, 2 * i, group);
             }
             if (i == 0) {
@@ -267,11 +299,10 @@ class MmaOp {
             }
         }
     }
-    static JG_DEVICE void start_part(Sums &part, u64 a, u64 b)
+    static JG_DEVICE void start_part(u64 a, u64 b)
     {
-        ptx::wgmma_hold_registers(part);
         ptx::wgmma_fence();
-        Instruction::issue(part, a, b, 0);
+        Instruction::template issue<0>(a, b, 0);
         ptx::wgmma_commit();
     }
 

@@ -497,6 +497,7 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
     NoStages stages;
     {
         typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
+        jg::sm90a::MmaOp<Config, NoStages>::declare();
         jg::sm90a::MmaOp<Config, NoStages> mma(team, stages, sums);
         jg::HeldStages<NoStages> stage(stages);
         mma.issue(tiles, stage, true);

@@ -168,6 +168,7 @@ struct ScaledSumsSm90a {
         typename Mma::Accumulators acc;
         NoStages stages;
         typename Scales::Consumer ring = scales.consumer();
+        Mma::declare();
         {
             Mma mma(team, stages, acc);
             typename Mma::template ScaleReader<jg::ScaleSlots<Config>,
