@@ -396,6 +396,8 @@ static const struct hint_row {
     {"expected a \"(\"", HINT_TEXT, "a condition stands in parentheses"},
     {"expected a \")\"", HINT_TEXT, "a comma, an operator or a bracket is missing here"},
     {"expected an identifier", HINT_TEXT, "a name is missing here"},
+    {"expected a member name", HINT_TEXT,
+     "numbers have no members; write constants as 1.0f"},
     {"expected a declaration", HINT_TEXT, "a snippet is statements, such as 'd = acc;'"},
     {"invalid hexadecimal number", HINT_TEXT, "write digits after 0x"},
     {"invalid octal", HINT_TEXT, "a number that begins with 0 is octal; drop the 0"},
