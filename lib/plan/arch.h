@@ -34,15 +34,16 @@ struct jg_derived {
                         chip has it */
     int b_rows;      /* of a CTA's tile of B, that its stages are loaded with */
     int scale_slots; /* of the ring of scales of blocks; 0 where there is none */
-    bool sums_in_ring; /* are parts of K added up in the input ring's memory? */
-    int lead_stages;   /* by which one math warpgroup ends a tile before the other, or 0 */
-    int gate_columns;  /* of an accumulator, from acc0 to acc1 of an element; 1: they are
-                          neighbours; 0: not gated */
-    int tail_maps;     /* of groups along K: see plan/kernel_params.h */
-    int64_t tiles;     /* at the planned size, of all batches, padded to whole clusters */
-    int grid_ctas;     /* CTAs of the launched grid at the planned size */
-    int busy_ctas;     /* those of it that run at once */
-    double waves;      /* tiles * split_k / CTAs that fit at once */
+    bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
+    int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
+    int lead_stages;    /* by which one math warpgroup ends a tile before the other, or 0 */
+    int gate_columns;   /* of an accumulator, from acc0 to acc1 of an element; 1: they are
+                           neighbours; 0: not gated */
+    int tail_maps;      /* of groups along K: see plan/kernel_params.h */
+    int64_t tiles;      /* at the planned size, of all batches, padded to whole clusters */
+    int grid_ctas;      /* CTAs of the launched grid at the planned size */
+    int busy_ctas;      /* those of it that run at once */
+    double waves;       /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes; /* at the planned size; 0 where none is needed */
     int64_t copied_bytes;    /* of it, for copies of A and B, or of scales; 0 without */
     double predicted_us;     /* of the cost model; for comparing candidates only */

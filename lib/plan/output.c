@@ -4,6 +4,7 @@
 #include "base/math.h"
 #include "plan/scale.h"
 #include "plan/smem.h"
+#include "plan/split.h"
 #include "plan/trial.h"
 
 enum {
@@ -344,6 +345,14 @@ int jg_transposed_step_rows(const struct jg_problem *problem, int columns)
     return (int)jg_min(problem->is_gated ? JG_GATED_STEP : STEP, columns);
 }
 
+int jg_staged_columns(const struct jg_trial *trial, const struct jg_team_columns *columns)
+{
+    const int step = trial->product.d_is_transpose
+                         ? jg_transposed_step_rows(trial->problem, columns->count)
+                         : step_columns(trial->problem);
+    return (int)jg_align_up(columns->count, jg_max(step, 1));
+}
+
 /* --------------------------------------------------------------------- what it loads */
 
 int jg_output_loads(const struct jg_problem *problem)
@@ -379,6 +388,14 @@ static bool is_multiple(const jit_gemm_dim *dim, int64_t step)
     return dim->mode != JIT_GEMM_DIM_DYNAMIC && dim->size % step == 0;
 }
 
+bool jg_divides_output(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    return jg_cluster_parts(config) > 1 && jg_workspace_parts(config) == 1 &&
+           !jg_epilogue_reduces(trial->problem->epilogue) &&
+           !computes_scales(trial->problem);
+}
+
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts)
 {
@@ -391,7 +408,8 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
         is_multiple(&trial->product.n, (int64_t)layout->tile_n * layout->cluster_n);
     /* D lies in memory as the product, or as its transpose. */
     const bool transposed = trial->product.d_is_transpose;
-    const int loads = count_loads_per_step(problem, facts->ring_stages);
+    const bool divided = jg_divides_output(trial);
+    const int loads = divided ? 0 : count_loads_per_step(problem, facts->ring_stages);
     const bool reads_boxes =
         loads > 0 && facts->reads_boxes && takes_box_fragments(problem, facts->columns);
     /* By maps of each group too, in as many buffers as vectors take: whether there are any
@@ -400,7 +418,8 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
         takes_fragments(problem) ||
         (trial->product.has_group_maps && may_take_fragments(problem, false));
     const bool fragments =
-        (stores_boxes && facts->columns % JG_STORE_TILE_COLUMNS == 0) || reads_boxes;
+        !divided &&
+        ((stores_boxes && facts->columns % JG_STORE_TILE_COLUMNS == 0) || reads_boxes);
     return (struct jg_output){.epilogue =
                                   fragments ? JG_EPILOGUE_FRAGMENTS : JG_EPILOGUE_VECTORS,
                               .loads_per_step = loads,
@@ -409,6 +428,7 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
                               .whole_cols = transposed ? whole_m : whole_n,
                               .whole_vectors = is_multiple(&d_row, VECTOR_ELEMENTS),
                               .reduces = jg_epilogue_reduces(problem->epilogue),
+                              .divided = divided,
                               .parts = facts->parts};
 }
 

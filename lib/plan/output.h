@@ -42,6 +42,7 @@ struct jg_output {
     bool whole_rows, whole_cols;
     bool whole_vectors; /* do vectors of 8 elements end where a row of D ends? */
     bool reduces;       /* are there reductions? */
+    bool divided; /* does each CTA of a cluster that adds up parts of K write a share? */
     struct jg_partial_results parts;
 };
 
@@ -51,6 +52,11 @@ int jg_transposed_store_rows(const struct jg_problem *problem, int columns);
 int jg_transposed_step_rows(const struct jg_problem *problem, int columns);
 
 struct jg_trial;
+
+/* Do the CTAs of a cluster that add up parts of K each write a share of D
+ * (jg/epilogue/cluster_shares.cuh), not the last part's all of it? Where they have all of K
+ * and what the epilogue makes is each element's own: no reductions, no scales of blocks. */
+bool jg_divides_output(const struct jg_trial *trial);
 
 /* What is known of the kernel beside the trial. */
 struct jg_output_facts {
@@ -64,8 +70,9 @@ struct jg_output_facts {
 /* Fragments for scalars and vectors that are read only, scales too, where the rows of D are
  * known to end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an
  * alignment that TMA takes, pairs of a gated one are no neighbours, and store tiles fill
- * the accumulator; also for C and matrices that are read only, if they and D have 16 bits,
- * they come through a ring and the chip reads boxes; vectors for all others. */
+ * the accumulator, unless D is divided; also for C and matrices that are read only, if they
+ * and D have 16 bits, they come through a ring and the chip reads boxes; vectors for all
+ * others. */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 
@@ -87,6 +94,8 @@ struct jg_team_columns {
     int step_rows;
 };
 
+/* `count` in whole steps of the epilogue. */
+int jg_staged_columns(const struct jg_trial *trial, const struct jg_team_columns *columns);
 /* Is all that a team has stored at once, with nothing staged? */
 bool jg_is_stored_once(const struct jg_problem *problem,
                        const struct jg_team_columns *columns);

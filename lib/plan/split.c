@@ -130,16 +130,26 @@ bool jg_split_check(struct jg_trial *trial)
     return jg_invariance_check(trial) && check_cluster_parts(trial);
 }
 
-enum { BARRIERS_OF_WARP = 3 };
+enum { BARRIERS_OF_WARP = 3, SUMS_ALIGNMENT = 256 };
 
-int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in_ring)
+int64_t jg_tile_sums_bytes(const struct jg_trial *trial,
+                           const struct jg_team_columns *columns)
 {
-    const struct jg_config_layout *layout = &config->layout;
-    if (jg_cluster_parts(config) <= 1) {
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t bytes = (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float);
+    return jg_divides_output(trial)
+               ? bytes / jg_max(columns->count, 1) * jg_staged_columns(trial, columns)
+               : bytes;
+}
+
+int64_t jg_cluster_sums_bytes(const struct jg_trial *trial,
+                              const struct jg_team_columns *columns, int warps,
+                              bool in_ring)
+{
+    if (jg_cluster_parts(&trial->config) <= 1) {
         return 0;
     }
-    return (in_ring ? 0
-                    : (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float)) +
+    return (in_ring ? 0 : jg_tile_sums_bytes(trial, columns) + SUMS_ALIGNMENT) +
            (int64_t)warps * BARRIERS_OF_WARP * (int64_t)sizeof(uint64_t);
 }
 

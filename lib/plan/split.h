@@ -4,6 +4,7 @@
 #define JG_PLAN_SPLIT_H
 
 #include "base/math.h"
+#include "plan/output.h"
 #include "plan/reduction.h"
 #include "plan/trial.h"
 #include "plan/workspace.h"
@@ -51,10 +52,16 @@ void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial);
 bool jg_split_check(struct jg_trial *trial);
 /* Blocks of K of the longest part. */
 int64_t jg_split_blocks(const struct jg_trial *trial);
-/* Bytes of shared memory in which the CTAs of a cluster add up their parts of K
- * (jg/epilogue/cluster_sums.cuh), of which `warps` of each hold accumulators, beside the
- * input ring or, but for the barriers, in it; 0 where they do not. */
-int64_t jg_cluster_sums_bytes(const struct jg_config *config, int warps, bool in_ring);
+/* Bytes of shared memory in which a CTA of a cluster has its part of a tile's sums
+ * (jg/epilogue/cluster_sums.cuh): a tile of f32, or where the CTAs divide D the steps of
+ * the epilogue that `columns` of a team fill. */
+int64_t jg_tile_sums_bytes(const struct jg_trial *trial,
+                           const struct jg_team_columns *columns);
+/* What that takes beside the input ring, of which it may be a part, with barriers of
+ * `warps` that hold accumulators; 0 where no CTAs add up. */
+int64_t jg_cluster_sums_bytes(const struct jg_trial *trial,
+                              const struct jg_team_columns *columns, int warps,
+                              bool in_ring);
 /* What the parts of a tile's sum cost between their main loops and the epilogue: bytes of
  * f32 of a part, how many of these are stored to a workspace or loaded, one behind the
  * other, and how many times one CTA waits for what others have put there. */

@@ -357,6 +357,7 @@ static void print_output(const struct jg_derived *derived, struct jg_str *out)
     print_flag("kWholeRows", output->whole_rows, out);
     print_flag("kWholeCols", output->whole_cols, out);
     print_flag("kWholeVectors", output->whole_vectors, out);
+    print_flag("kDividesOutput", output->divided, out);
     if (output->reduces) {
         print_number("kRowParts", output->parts.row, out);
         print_number("kColumnParts", output->parts.column, out);
@@ -444,6 +445,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
         print_flag("kSplitSerial", config->launch.split_order != JG_SPLIT_UNORDERED, out);
         print_number("kClusterParts", jg_cluster_parts(config), out);
         print_flag("kSumsInRing", derived->sums_in_ring, out);
+        print_number("kSumsBytes", derived->sums_bytes, out);
     }
 }
 

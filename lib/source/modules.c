@@ -91,7 +91,9 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  out);
     print_header(jg_workspace_parts(&choice->config) > 1, "jg/epilogue/partial_sums.cuh",
                  out);
-    print_header(jg_cluster_parts(&choice->config) > 1, "jg/epilogue/cluster_sums.cuh",
+    print_header(jg_cluster_parts(&choice->config) > 1,
+                 choice->derived.output.divided ? "jg/epilogue/cluster_shares.cuh"
+                                                : "jg/epilogue/cluster_sums.cuh",
                  out);
     print_header(problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS ||
                      problem->group_by == JIT_GEMM_GROUP_BY_COUNTS ||

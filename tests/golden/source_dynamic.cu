@@ -1,8 +1,8 @@
 // jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=1 pdl=0 split_k=2 split_order=cluster
 #define JG_OPERANDS(JG_ROW)
-#include <jg/epilogue/fragment_epilogue.cuh>
-#include <jg/epilogue/cluster_sums.cuh>
+#include <jg/epilogue/vector_epilogue.cuh>
+#include <jg/epilogue/cluster_shares.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -23,12 +23,13 @@ struct Config {
     static constexpr jg::u32 kStages = 6;
     static constexpr jg::u32 kKGroup = 1;
     static constexpr jg::u32 kAccStages = 1;
-    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
+    static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
     static constexpr jg::u32 kEpilogueLoadsPerStep = 0;
     static constexpr jg::u32 kEpilogueLoadStages = 0;
     static constexpr bool kWholeRows = false;
     static constexpr bool kWholeCols = true;
     static constexpr bool kWholeVectors = true;
+    static constexpr bool kDividesOutput = true;
     static constexpr jg::u32 kStoreTileRows = 64;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 1;
@@ -47,6 +48,7 @@ struct Config {
     static constexpr bool kSplitSerial = true;
     static constexpr jg::u32 kClusterParts = 2;
     static constexpr bool kSumsInRing = true;
+    static constexpr jg::u32 kSumsBytes = 32768;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;

@@ -33,6 +33,7 @@ struct Config {
     static constexpr bool kWholeRows = false;
     static constexpr bool kWholeCols = false;
     static constexpr bool kWholeVectors = false;
+    static constexpr bool kDividesOutput = false;
     static constexpr jg::u32 kStoreTileRows = 64;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 5;

@@ -38,6 +38,7 @@ struct Config {
     static constexpr bool kWholeRows = false;
     static constexpr bool kWholeCols = false;
     static constexpr bool kWholeVectors = true;
+    static constexpr bool kDividesOutput = false;
     static constexpr jg::u32 kRowParts = 2;
     static constexpr jg::u32 kColumnParts = 1;
     static constexpr jg::u32 kTensorParts = 8;

@@ -33,6 +33,7 @@ struct Config {
     static constexpr bool kWholeRows = false;
     static constexpr bool kWholeCols = false;
     static constexpr bool kWholeVectors = false;
+    static constexpr bool kDividesOutput = false;
     static constexpr jg::u32 kRowParts = 2;
     static constexpr jg::u32 kColumnParts = 1;
     static constexpr jg::u32 kTensorParts = 4;

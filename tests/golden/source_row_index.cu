@@ -31,6 +31,7 @@ struct Config {
     static constexpr bool kWholeRows = false;
     static constexpr bool kWholeCols = true;
     static constexpr bool kWholeVectors = true;
+    static constexpr bool kDividesOutput = false;
     static constexpr jg::u32 kStoreTileRows = 64;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 2;

@@ -29,6 +29,7 @@ struct Config {
     static constexpr bool kWholeRows = true;
     static constexpr bool kWholeCols = true;
     static constexpr bool kWholeVectors = true;
+    static constexpr bool kDividesOutput = false;
     static constexpr jg::u32 kStoreTileRows = 32;
     static constexpr jg::u32 kStoreTileSwizzleBytes = 128;
     static constexpr jg::u32 kOutStages = 2;
@@ -46,6 +47,7 @@ struct Config {
     static constexpr bool kSplitSerial = true;
     static constexpr jg::u32 kClusterParts = 1;
     static constexpr bool kSumsInRing = false;
+    static constexpr jg::u32 kSumsBytes = 65536;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 192;

@@ -668,15 +668,14 @@ Test(choose_sm100a, derived_sizes_follow_the_kernels_formulas)
             /* Two teams of warps each have a box where a step has fewer rows. */
             const int boxes = derived->matrix_box.rows == 128 ? 1 : 2;
             const int64_t matrix = INT64_C(128) * derived->matrix_box.rows * boxes;
+            const int load_stages = derived->output.divided ? 0 : matrix_stages[j / 5];
             const int64_t used =
                 config->pipeline.stages * config->pipeline.k_group * stage +
-                INT64_C(4) * config->storage.out_stages * 4096 +
-                matrix * matrix_stages[j / 5];
+                INT64_C(4) * config->storage.out_stages * 4096 + matrix * load_stages;
             const bool adds_up = config->launch.split_order == JG_SPLIT_CLUSTER;
             const int64_t barriers =
                 (adds_up ? 4 * 3 * 8 : 0) +
-                16 * (config->pipeline.stages + matrix_stages[j / 5] +
-                      config->storage.acc_stages) +
+                16 * (config->pipeline.stages + load_stages + config->storage.acc_stages) +
                 8 + (config->launch.scheduler == JG_SCHEDULER_CLC ? 112 : 0);
 
             cr_expect_eq(config->layout.tile_m,

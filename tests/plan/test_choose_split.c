@@ -62,6 +62,34 @@ Test(choose_split, clusters_of_parts_at_once_are_those_that_any_device_holds)
     cr_expect_eq(jg_resident_ctas(&config, &facts), 7 * 15);
 }
 
+/* What needs all of a tile is left to the CTA that has the sums. */
+Test(choose_split, ctas_of_a_cluster_divide_d_unless_its_values_need_each_other)
+{
+    static const struct {
+        const char *text;
+        bool divided;
+    } rows[] = {
+        {"200x300x4096 bf16 config=split_k=4 split_order=cluster", true},
+        {"200x304x4096 bf16 c=bf16 config=split_k=4 split_order=cluster", true},
+        {"200x304x4096 bf16 d=e4m3 config=split_k=4 split_order=cluster", true},
+        {"200x384x4096 bf16 d=e4m3 d_scale=1x128 config=split_k=4 split_order=cluster",
+         false},
+        {"200x300x4096 bf16 workspace=64m config=split_k=8 split_order=cluster cluster_k=4",
+         false},
+        {"200x300x4096 bf16 workspace=64m config=split_k=4 split_order=serial", false},
+        {"200x300x4096 bf16 config=split_k=1", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+
+        cr_expect_eq(choice.derived.output.divided, rows[i].divided, "%s", rows[i].text);
+        cr_expect(!rows[i].divided ||
+                      (choice.derived.output.epilogue == JG_EPILOGUE_VECTORS &&
+                       choice.derived.output.loads_per_step == 0),
+                  "%s", rows[i].text);
+    }
+}
+
 Test(choose_split, workspace_is_taken_for_parts_of_k_where_it_saves_three_percent)
 {
     static const char *const sizes[] = {"64x64x65536",  "128x128x32768", "256x256x16384",

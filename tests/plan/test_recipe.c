@@ -358,7 +358,7 @@ static void expect_candidates(const char *chip, const char *text)
 Test(recipe, candidates_are_listed_from_the_chosen_one_on)
 {
     static const char *const texts[] = {
-        "4096x4096x4096 bf16", "16x4096x4096 bf16 workspace=64m",
+        "4096x4096x4096 bf16", "32x4096x4096 bf16 workspace=64m",
         "1000x333x4096 f16 input_align=2 output_align=2 workspace=64m",
         "4096x4096x4096 bf16 config=split_k=1"};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ClusterSumsStorage: the shared memory of ClusterSums (cluster_sums.cuh); nothing where
-// the CTAs of a cluster do not share a tile's K. The sums are in it, or in the input ring,
-// which nobody needs any more when they are stored.
+// ClusterSumsStorage: the shared memory of ClusterSums (cluster_sums.cuh), or of
+// ClusterShares (cluster_shares.cuh); nothing where the CTAs of a cluster do not share a
+// tile's K. The sums are in it, or in the input ring, which nobody needs any more when they
+// are stored.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 
@@ -9,7 +10,7 @@ namespace jg {
 
 template <u32 kBytes, bool kInRing>
 struct ClusterSumsMemory {
-    alignas(16) u8 bytes[kBytes];
+    alignas(256) u8 bytes[kBytes]; // a row of a staging buffer
 
     template <class Ring>
     JG_DEVICE u8 *place(Ring &)
@@ -30,7 +31,7 @@ struct ClusterSumsMemory<kBytes, true> {
 // Of a CTA with kWarps warps that hold accumulators.
 template <class Config, u32 kWarps, u32 kParts = ClusterParts<Config>::kCount>
 struct ClusterSumsStorage {
-    static constexpr u32 kSumsBytes = Config::kBlockM * Config::kBlockN * sizeof(f32);
+    static constexpr u32 kSumsBytes = Config::kSumsBytes;
 
     ClusterSumsMemory<kSumsBytes, Config::kSumsInRing> sums;
     u64 stored[kWarps], summed[kWarps], ended[kWarps];

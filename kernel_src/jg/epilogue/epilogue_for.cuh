@@ -18,6 +18,8 @@ template <class Accumulators, class Partials, class Partition>
 class SummedAccumulators; // partial_sums.cuh
 template <class Config, class Partition, class Cluster>
 class ClusterSums; // cluster_sums.cuh
+template <class Config, class Partition, class Cluster>
+class ClusterShares; // cluster_shares.cuh
 template <class Config, class Partition, u32 kThreads>
 class RestRows; // rest_rows.cuh
 
@@ -29,6 +31,14 @@ struct EpilogueFor {
     using Type = typename Select<Config::kEpilogue == EpilogueKind::kFragments,
                                  FragmentEpilogue<Config, Epilogue, Partition>,
                                  VectorEpilogue<Config, Epilogue, Partition>>::Type;
+};
+
+// Where the CTAs of a cluster have parts of K: what adds them up.
+template <class Config, class Partition, class Cluster>
+struct ClusterSumsFor {
+    using Type =
+        typename Select<Config::kDividesOutput, ClusterShares<Config, Partition, Cluster>,
+                        ClusterSums<Config, Partition, Cluster>>::Type;
 };
 
 } // namespace jg

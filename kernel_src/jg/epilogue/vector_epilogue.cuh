@@ -10,7 +10,8 @@
 // is one warp's own; the warps meet only to release the stages of matrices, once per step.
 // Called by all 128 threads of a warpgroup that holds accumulators. Waits for accumulators,
 // which `acc` gives back, and for the step's stages (EpilogueLoad::Reader), which it
-// releases.
+// releases. Where the CTAs of a cluster divide a tile among them (Config::kDividesOutput),
+// `acc` are its sums (cluster_shares.cuh), and nothing is staged.
 #pragma once
 #include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
@@ -48,7 +49,8 @@ class VectorEpilogue {
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
     using Blocks = typename BlocksFor<Config, Partition, Epilogue::kReduces>::Type;
     using Staging = typename StagingOf<Blocks, Partition>::Type;
-    static_assert(Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
+    static_assert(Config::kDividesOutput ||
+                      Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
     static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row
@@ -93,6 +95,8 @@ class VectorEpilogue {
         {
             return lane % kAcross;
         }
+        // Its accumulators are in registers.
+        JG_DEVICE void end_load() const {}
     };
 
     // What has D's rows and columns, of the tile's batch or group.
@@ -121,10 +125,24 @@ class VectorEpilogue {
     {
     }
 
-    // A tile. Matrices come through `ring` where the plan says so.
+    // A tile, or this CTA's share. Matrices come through `ring` where the plan says so.
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
+    {
+        if constexpr (Config::kDividesOutput) {
+            write_share(params, shape, acc, smem, ring, tile);
+        } else {
+            write_tile(params, shape, acc, smem, ring, tile);
+        }
+    }
+
+    JG_DEVICE void drain() {}
+
+  private:
+    template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
+    JG_DEVICE void write_tile(const Params &params, const ShapeT &shape, Accumulators &acc,
+                              const Smem &smem, Consumer &ring, const WorkTile &tile) const
     {
         const Matrices matrices{group_matrix<Config>(params.c, tile.batch),
                                 group_matrix<Config>(params.d, tile.batch)};
@@ -167,9 +185,42 @@ class VectorEpilogue {
         }
     }
 
-    JG_DEVICE void drain() {}
+    // This CTA's lines of a tile, whose sums the CTAs of the cluster have.
+    template <class Params, class ShapeT, class Shares, class Smem, class Consumer>
+    JG_DEVICE void write_share(const Params &params, const ShapeT &shape,
+                               const Shares &shares, const Smem &smem, Consumer &ring,
+                               const WorkTile &tile) const
+    {
+        static_assert(Load::kLoads == 0 && !Epilogue::kReduces && !Blocks::kSpread &&
+                          !Blocks::kInStep,
+                      "the plan divides what is each element's own");
+        const Matrices matrices{group_matrix<Config>(params.c, tile.batch),
+                                group_matrix<Config>(params.d, tile.batch)};
+        typename Load::template Reader<Smem, Consumer> reader(
+            smem, ring, team_, Partition::barrier(team_), beta_ != 0.0f);
+        Blocks blocks(staging_, team_);
+#pragma unroll 1
+        for (u32 first = 0; first < Shares::kShare; first += kPassRows) {
+            // Lanes without a line stay: two of them read together.
+            const u32 line = shares.line(first + threadIdx.x % 32 / kAcross);
+            const u32 step = min_u32(line / Partition::kWarpRows, Load::kSteps - 1);
+            const u32 row = line % Partition::kWarpRows;
+            CoordT coord = coord_of(shape, tile, step, row);
+            const bool exists = line < Shares::kLines &&
+                                (Config::kWholeRows || coord.row < shape.m) &&
+                                (kStepsEndDown || row < count_rows(step));
+            coord.count = exists ? coord.count : 0;
+            Inputs inputs;
+            inputs.operands.load_columns(params.operands, coord);
+            inputs.scales.load_columns(params, coord);
+            const typename Shares::template Cursor<CoordT, D, kAcross> at{
+                coord, matrices.d.template element<D>(coord.row, coord.col, coord.batch),
+                typename Shares::Step(shares, step, exists), row,
+                first + kPassRows >= Shares::kShare};
+            write_vector(params, matrices, shape, inputs, reader, blocks, at);
+        }
+    }
 
-  private:
     // Rows of this warp's part of the step that lie in the tile. Only where lanes are
     // columns may that be fewer than all.
     static JG_DEVICE u32 count_rows(u32 step)
@@ -188,14 +239,22 @@ class VectorEpilogue {
         }
     }
 
-    // This thread's first vector of a step: its row, its columns, and how many of those
-    // exist.
+    // This thread's first vector of a step.
     template <class ShapeT>
     JG_DEVICE CoordT first_coord(const ShapeT &shape, const WorkTile &tile, u32 step) const
     {
+        return coord_of(shape, tile, step, threadIdx.x % 32 / kAcross);
+    }
+
+    // Its vector in a row of the warp's part of a step: its columns, and how many of those
+    // exist.
+    template <class ShapeT>
+    JG_DEVICE CoordT coord_of(const ShapeT &shape, const WorkTile &tile, u32 step,
+                              u32 row) const
+    {
         const u32 lane = threadIdx.x % 32;
         CoordT coord;
-        coord.row = Load::row(tile, team_, step) + Partition::warp_row() + lane / kAcross;
+        coord.row = Load::row(tile, team_, step) + Partition::warp_row() + row;
         coord.col =
             Load::col(tile, team_, step) + Partition::warp_col() + lane % kAcross * 8;
         coord.batch = tile.batch;
@@ -250,10 +309,10 @@ class VectorEpilogue {
         }
     }
 
-    template <class Params, class ShapeT, class Reader>
+    template <class Params, class ShapeT, class Reader, class At>
     JG_DEVICE void write_vector(const Params &params, const Matrices &matrices,
                                 const ShapeT &shape, Inputs &inputs, Reader &reader,
-                                Blocks &blocks, const Cursor &at) const
+                                Blocks &blocks, const At &at) const
     {
         // Load: C, and what differs from row to row.
         Row row;
@@ -262,7 +321,9 @@ class VectorEpilogue {
                 row.load(params, at.coord.row, at.coord.batch);
             }
         }
-        seek(reader, at);
+        if constexpr (Load::kLoads > 0) {
+            seek(reader, at);
+        }
         load_c(inputs.c, matrices.c, at.coord, reader);
         inputs.operands.load_row(params.operands, at.coord, reader);
         inputs.scales.load_row(params, at.coord, reader);
@@ -272,9 +333,11 @@ class VectorEpilogue {
         if constexpr (Config::kGated) {
             f32 gated[8];
             load_gated<Partition>(at.staged, at.row(), at.vector(), values, gated);
+            at.end_load();
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
             at.staged.load(at.row(), at.vector(), values);
+            at.end_load();
             compute(shape, inputs, at.coord, values);
         }
 

@@ -44,7 +44,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
-    using ClusterSumsT = ClusterSums<Config, Partition, Cluster>;
+    using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Promoted = PromotedSums<Config, Partition>;
     static constexpr bool kPromotes =
         promotes_block_scales<Config>(); // after each block of K

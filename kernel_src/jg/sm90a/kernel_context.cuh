@@ -49,7 +49,7 @@ struct KernelContext {
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
-    using ClusterSumsT = ClusterSums<Config, Partition, Cluster>;
+    using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
     static_assert(sizeof(SmemT) <= Config::kSmemBytes &&
                       Config::kSmemBytes - sizeof(SmemT) <= alignof(SmemT),
@@ -331,14 +331,22 @@ struct KernelContext {
     JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
                               Boxes &boxes, const WorkItem &item) const
     {
-        if constexpr (Config::kSplitK > 1) {
-            if (!add_parts(sums, item)) {
-                return;
+        if constexpr (Config::kDividesOutput) {
+            const ClusterSumsT parts = parts_of_cluster(item);
+            settle_parts(sums);
+            parts.add_up(Accumulators(sums));
+            epilogue.run(params, Output::shape(shape, item), parts, smem, boxes,
+                         Output::tile(item));
+        } else {
+            if constexpr (Config::kSplitK > 1) {
+                if (!add_parts(sums, item)) {
+                    return;
+                }
             }
+            const Accumulators acc(sums);
+            epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
+                         Output::tile(item));
         }
-        const Accumulators acc(sums);
-        epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
-                     Output::tile(item));
     }
 
     // Where K is split, adds up this part's accumulators and those of all others: of the
@@ -368,19 +376,30 @@ struct KernelContext {
     JG_DEVICE bool add_parts_of_cluster(typename Mma::Accumulators &sums,
                                         const WorkItem &item) const
     {
-        const ClusterSumsT parts(smem.sums, smem.input, cluster, Output::shape(shape),
-                                 Output::tile(item), roles.consumer(), roles.math_warp());
+        const ClusterSumsT parts = parts_of_cluster(item);
+        settle_parts(sums);
+        if (!parts.add_up(Accumulators(sums))) {
+            return false;
+        }
+        parts.take(sums);
+        return true;
+    }
+
+    JG_DEVICE ClusterSumsT parts_of_cluster(const WorkItem &item) const
+    {
+        return ClusterSumsT(smem.sums, smem.input, cluster, Output::shape(shape),
+                            Output::tile(item), roles.consumer(), roles.math_warp());
+    }
+
+    // Before parts of K meet in shared memory.
+    static JG_DEVICE void settle_parts(typename Mma::Accumulators &sums)
+    {
         if constexpr (kMeetsLater) {
             ptx::cluster_wait(); // the others' barriers are ready too
         }
         if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
             ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
         }
-        if (!parts.add_up(Accumulators(sums))) {
-            return false;
-        }
-        parts.take(sums);
-        return true;
     }
 
     // The neighbours' arrivals have come: the CTA may end. In a CTA of its own that only

@@ -50,7 +50,7 @@
  * waits for that. Hopper's, which were measured. */
 #define CLUSTER_SUMS_BYTES_CLK 25.0
 #define CLUSTER_HAND_ON_CLK    800.0
-#define CLUSTER_HAND_ONS       2
+#define CLUSTER_HAND_ONS       2 /* 1 where D is divided */
 /* Part of the time that the CTAs of a cluster lose by waiting for each other, for each
  * doubling beyond a pair: assumed. */
 #define CLUSTER_LOSS 0.02
@@ -175,14 +175,22 @@ static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
     return epilogue->kept > main_clk ? epilogue->kept - main_clk : 0.0;
 }
 
-/* Each CTA reads its share of all parts, and sends the sums to the last part's. */
+/* Each CTA reads its share of all parts, and sends the sums to the last part's unless it
+ * writes them itself. */
 static double count_cluster_sums_clk(const struct jg_trial *trial)
 {
     if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
     }
-    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
-           2.0 * jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK;
+    const double turns = trial->derived.output.divided ? 1.0 : CLUSTER_HAND_ONS;
+    return turns * (CLUSTER_HAND_ON_CLK +
+                    jg_split_cost_of(trial).sums_bytes / CLUSTER_SUMS_BYTES_CLK);
+}
+
+/* What a CTA has of a tile's epilogue. */
+static double share_of(const struct jg_trial *trial)
+{
+    return trial->derived.output.divided ? 1.0 / jg_cluster_parts(&trial->config) : 1.0;
 }
 
 static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us)
@@ -199,8 +207,9 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
     const struct jg_split_cost split = jg_split_cost_of(trial);
     *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
     return (fixed_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk +
-            epilogue.kept + epilogue.drain + count_cluster_sums_clk(trial) +
-            split.waits * HAND_ON_CLK + split.moves * split.sums_bytes / SUMS_BYTES_CLK) /
+            share_of(trial) * (epilogue.kept + epilogue.drain) +
+            count_cluster_sums_clk(trial) + split.waits * HAND_ON_CLK +
+            split.moves * split.sums_bytes / SUMS_BYTES_CLK) /
            CLOCK_HZ * 1e6;
 }
 

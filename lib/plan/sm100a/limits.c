@@ -50,9 +50,9 @@ const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
 
 /* Room for two steps of the epilogue, so that one lands while the other is read; for one,
  * if that is much; for none if even one is too much: the epilogue loads itself then. */
-static int count_load_stages(const struct jg_problem *problem)
+static int count_load_stages(const struct jg_trial *trial)
 {
-    const int step = jg_output_loads(problem);
+    const int step = jg_divides_output(trial) ? 0 : jg_output_loads(trial->problem);
     if (2 * step <= MAX_LOAD_STAGES) {
         return 2 * step;
     }
@@ -264,24 +264,24 @@ struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
 static bool has_sums_in_ring(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
-    const int64_t sums_bytes =
-        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
-    return jg_cluster_parts(config) > 1 && sums_bytes <= (int64_t)MIN_STAGES *
-                                                             config->pipeline.k_group *
-                                                             rows * JG_ROW_BYTES;
+    return jg_cluster_parts(config) > 1 &&
+           jg_tile_sums_bytes(trial, &columns) <=
+               (int64_t)MIN_STAGES * config->pipeline.k_group * rows * JG_ROW_BYTES;
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     const struct jg_config_layout *layout = &config->layout;
     int teams;
     const int64_t step_rows = count_step_rows(trial, &teams);
     const int64_t rows = layout->tile_m + layout->tile_n / layout->cta_group;
     const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
-    const int load_stages = count_load_stages(trial->problem);
+    const int load_stages = count_load_stages(trial);
     const int k_group = config->pipeline.k_group;
     return (struct jg_smem){
         .stage_blocks = k_group,
@@ -296,7 +296,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
             count_cell_bytes(&trial->product, config) +
             (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
             jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES +
-            jg_cluster_sums_bytes(config, EPILOGUE_WARPS, has_sums_in_ring(trial)),
+            jg_cluster_sums_bytes(trial, &columns, EPILOGUE_WARPS, has_sums_in_ring(trial)),
         .least_bytes = LEAST_SMEM_BYTES};
 }
 
@@ -551,7 +551,7 @@ static bool check_prefetch(struct jg_trial *trial)
 static bool check_stages(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int load_stages = count_load_stages(trial->problem);
+    const int load_stages = count_load_stages(trial);
     char shape[128];
     int used =
         snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->layout.mma_m,
@@ -588,7 +588,7 @@ static struct jg_output choose_output(const struct jg_trial *trial)
 {
     const struct jg_output_facts facts = {.columns =
                                               columns_of_d(&trial->product, &trial->config),
-                                          .ring_stages = count_load_stages(trial->problem),
+                                          .ring_stages = count_load_stages(trial),
                                           .own_ring = true,
                                           .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
@@ -609,7 +609,7 @@ static bool check_split(struct jg_trial *trial)
 
 static int count_threads(const struct jg_trial *trial)
 {
-    const int more_warps = (count_load_stages(trial->problem) > 0) +
+    const int more_warps = (count_load_stages(trial) > 0) +
                            (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
                            jg_product_promotes_scales(&trial->product) +
                            (jg_loads_by_threads(&trial->product) ? HELPING_WARPS : 0);
@@ -641,6 +641,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
+    trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

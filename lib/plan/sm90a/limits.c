@@ -113,10 +113,8 @@ static int64_t stage_bytes_of(const struct jg_trial *trial)
 /* In which the sums of a tile have room. */
 static int count_sums_stages(const struct jg_trial *trial)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const int64_t sums_bytes =
-        (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float);
-    return (int)jg_ceil_div(sums_bytes, stage_bytes_of(trial));
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    return (int)jg_ceil_div(jg_tile_sums_bytes(trial, &columns), stage_bytes_of(trial));
 }
 
 /* The sums of a tile, where CTAs add up parts of K, lie in the input ring, unless the
@@ -127,8 +125,8 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
     const struct jg_config_override *override = trial->override;
     const bool has_room = !override->has_stages ||
                           override->values.pipeline.stages >= count_sums_stages(trial);
-    return jg_cluster_parts(&trial->config) > 1 && jg_output_loads(trial->problem) == 0 &&
-           has_room;
+    const bool is_free = jg_divides_output(trial) || jg_output_loads(trial->problem) == 0;
+    return jg_cluster_parts(&trial->config) > 1 && is_free && has_room;
 }
 
 /* Threads that load by cp.async hand a stage on when the copies of the next are issued
@@ -163,6 +161,7 @@ static int out_bytes(const struct jg_trial *trial)
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     return (struct jg_smem){
         .stage_blocks = 1,
         .stage_bytes = stage_bytes_of(trial) + JG_RING_BARRIER_BYTES,
@@ -171,7 +170,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             (int64_t)count_load_stages(trial) *
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
             jg_scale_ring_of(&trial->product, config).bytes +
-            jg_cluster_sums_bytes(config, MATH_WARPS, has_sums_in_ring(trial)) +
+            jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_groups_smem_bytes(trial->problem)};
 }
 
@@ -601,6 +600,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.promotes_sums = jg_sm90a_promotes(&trial->product);
     trial->derived.out_bytes = out_bytes(trial);
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
+    trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
     if (!jg_tiles_count(trial)) {
         return false;

@@ -83,6 +83,7 @@ struct AnyConfig {
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     static constexpr u32 kEpilogueLoadsPerStep = 0, kEpilogueLoadStages = 0;
     static constexpr bool kWholeRows = false, kWholeCols = false, kWholeVectors = false;
+    static constexpr bool kDividesOutput = false;
     static constexpr u32 kStoreTileRows = 0, kStoreTileSwizzleBytes = 128;
     static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
     static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
