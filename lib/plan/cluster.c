@@ -19,6 +19,9 @@
 #define TIGHT_CLUSTER_LESS 2
 /* GPCs of a device's dies. */
 #define DIE_GPCS 8
+/* Multiprocessors of the devices whose clusters were counted, and the least of these. */
+#define USUAL_SMS           132
+#define LEAST_USUAL_CLUSTER 4
 
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
@@ -84,6 +87,21 @@ static int count_in_gpcs(int cluster, const struct jg_device_facts *facts)
     return (int)jg_max(DIE_GPCS * (whole / cluster) - missing / lacks, 0);
 }
 
+/* What the GPCs of a Hopper with 132 multiprocessors hold of them, of which one lacks
+ * eight: the driver of two H100s counts 30 clusters of 4, 22 of 5, 17 of 6, 15 of 7 and
+ * of 8, 9 of 9, and 7 of 10 to 16. One less is counted on, for boards that nobody has
+ * asked; of one that holds still fewer a load says so (runtime/module.c). */
+static int count_usual(int cluster, const struct jg_device_facts *facts)
+{
+    static const int gpcs[DIE_GPCS] = {18, 18, 16, 16, 16, 16, 16, 8};
+    int count = 0;
+    for (int i = 0; i < DIE_GPCS; i++) {
+        count += gpcs[i] / cluster;
+    }
+    const bool is_such = facts->gpc_sms == gpcs[0] && facts->sm_count == USUAL_SMS;
+    return is_such && cluster >= LEAST_USUAL_CLUSTER ? count - 1 : 0;
+}
+
 /* Clusters of parts that run at once on any device that has so many multiprocessors, and on
  * one that holds so many larger ones. */
 static int count_least(int cluster, const struct jg_device_facts *facts)
@@ -93,6 +111,7 @@ static int count_least(int cluster, const struct jg_device_facts *facts)
     least = seen > 0 && cluster < LARGE_CLUSTER ? (int)jg_min(least, seen) : least;
     const bool fills_gpc = facts->gpc_sms > 0 && facts->gpc_sms % cluster == 0;
     least -= cluster == TIGHT_CLUSTER && fills_gpc ? TIGHT_CLUSTER_LESS : 0;
+    least = (int)jg_max(least, count_usual(cluster, facts));
     for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
         if (cluster <= JG_LEAST_COUNTED_CLUSTER << i) {
             least = (int)jg_max(least, facts->clusters_at_once[i]);

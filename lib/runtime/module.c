@@ -9,6 +9,7 @@
 #include "base/math.h"
 #include "base/thread.h"
 #include "plan/first_kernel.h"
+#include "plan/split.h"
 #include "runtime/instruments.h"
 
 /* CTAs of a cluster that every device with clusters takes. */
@@ -178,9 +179,26 @@ static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel,
     return JIT_GEMM_OK;
 }
 
+/* A plan counts on a number that does not depend on the board, so that it is the same on
+ * all machines. */
+static void log_missing_clusters(const struct jg_kernel *kernel, struct jg_log *log)
+{
+    const int ctas = jg_kernel_cluster_ctas(kernel);
+    const int planned = kernel->choice.derived.busy_ctas / ctas;
+    if (jg_cluster_parts(&kernel->choice.config) > 1 &&
+        kernel->resident_clusters < planned) {
+        jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
+                    "%s: %d clusters of %d CTAs run at once on this device, where the plan "
+                    "counts on %d: launches take a turn more; cluster= or split_k= in "
+                    "problem.config names another",
+                    kernel->entry, kernel->resident_clusters, ctas, planned);
+    }
+}
+
 static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)
 {
     const struct jg_derived *derived = &kernel->choice.derived;
+    log_missing_clusters(kernel, log);
     if (derived->max_registers > 0 &&
         kernel->registers > (uint32_t)derived->max_registers) {
         jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,

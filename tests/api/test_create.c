@@ -242,6 +242,30 @@ Test(create, entry_that_the_driver_refuses_is_compiled_once_more)
     api_fixture_close(&fixture);
 }
 
+/* The plan is the same on all boards; one with fewer says so. */
+Test(create, clusters_of_parts_that_a_board_does_not_hold_at_once_are_told)
+{
+    static const struct {
+        int resident;
+        bool is_told;
+    } rows[] = {{15, true}, {16, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct api_fixture fixture;
+        api_fixture_open(&fixture);
+        fixture.fake->resident_clusters = rows[i].resident;
+        jit_gemm *gemm = create(&fixture, "512x512x8192 bf16 config=tile=128x128 split_k=4 "
+                                          "split_order=cluster");
+
+        cr_expect_eq(strstr(fixture.log,
+                            "15 clusters of 4 CTAs run at once on this device, "
+                            "where the plan counts on 16") != NULL,
+                     rows[i].is_told, "%s", fixture.log);
+
+        jit_gemm_destroy(&gemm);
+        api_fixture_close(&fixture);
+    }
+}
+
 /* What was just compiled is not compiled for ever. */
 Test(create, fresh_code_that_the_driver_refuses_fails_at_once)
 {

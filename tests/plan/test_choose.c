@@ -81,8 +81,8 @@ Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
     expect_config("64x4096x7168 bf16", "swap_ab=1");
     expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
     expect_config("96x4096x4096 bf16", "tile=64x96x64");
-    expect_config("104x5120x5120 bf16", "tile=64x128x64");
-    expect_config("104x5120x5120 bf16", "swap_ab=1");
+    expect_config("104x6144x5120 bf16", "tile=64x128x64");
+    expect_config("104x6144x5120 bf16", "swap_ab=1");
     /* A tile that both have is the product's as it is; a printed config reads alike. */
     cr_expect_eq(choose("104x5120x5120 bf16 config=tile=64x128").config.layout.swap_ab, 0);
     cr_expect_eq(choose("5120x104x5120 bf16 d_layout=column config=tile=64x128")

@@ -57,7 +57,7 @@
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
  * (64 and 8), 128x3584x18944 took 54 (2026-11-26-h100-configs.jsonl). */
-#define REREAD_PART 0.10
+#define REREAD_PART 0.30
 #define KEPT_PART   0.7
 #define UNEVEN_PART 0.6
 /* Where groups have a B each, of which few tiles of rows make use while it passes: of eight
@@ -99,16 +99,29 @@
 #define CLUSTER_HAND_ON_CLK    300.0
 #define CLUSTER_HAND_ONS       2
 /* What tiles of more than 64x128 take beside that, for each byte that they have more: in
- * the leader, where all sums come to and D goes out. As the two below, fitted to 67 runs of
- * parts whose CTAs share inputs or have larger tiles (2026-11-26-h100-shared-parts.jsonl).
- */
+ * the leader, where all sums come to and D goes out. Fitted to 67 runs of parts whose CTAs
+ * share inputs or have larger tiles (2026-11-26-h100-shared-parts.jsonl). */
 #define LARGE_SUMS_BYTES     32768.0
 #define LARGE_SUMS_BYTES_CLK 48.0
+/* The same where each writes its share of D, of what comes from other CTAs
+ * (2026-11-26-h100-divided.jsonl). */
+#define SHARE_BYTES_CLK 16.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
- * and that come to it in all. Neither the latency of a ring that several fill nor barriers
- * of the cluster show beside them. */
-#define PART_DRAWN_BYTES_CLK 85.0
-#define PART_TAKEN_BYTES_CLK 230.0
+ * and that come to it in all; and what all CTAs of a GPC draw at most, of inputs that L2
+ * holds, and how much longer that takes of others, which come from memory more than once.
+ * Neither the latency of a ring that several fill nor barriers of the cluster show beside
+ * them. Fitted to 225 runs of such parts (2026-11-26-h100-*.jsonl). */
+#define PART_DRAWN_BYTES_CLK 75.0
+#define PART_TAKEN_BYTES_CLK 241.0
+#define PART_GPC_BYTES_CLK   970.0
+#define PART_HELD            0.9
+#define PART_FAR             1.39
+/* A block of K of such parts in a ring of four stages, for one in a longer ring: where both
+ * were rated alike the longer one took 0.86 to 0.97 of the time, but for two problems. */
+#define PART_SHORT_RING  1.025
+#define LONG_RING_STAGES 6
+/* Multiprocessors that most GPCs have. */
+#define MOST_GPCS_SMS 16
 /* Of a launch whose clusters of more than two have no place beside the one before. */
 #define CROWDED_US 0.3
 /* What the multiprocessors of a GPC draw from L2, all together: clusters of parts have
@@ -215,6 +228,27 @@ static bool has_shared_parts(const struct jg_trial *trial)
     return jg_cluster_parts(&trial->config) > 1 && shares_inputs(trial);
 }
 
+/* The most CTAs of clusters of parts that a GPC has: clusters go to one GPC after the
+ * other. */
+static double count_gpc_ctas(const struct jg_trial *trial)
+{
+    const int cluster = jg_cluster_ctas(&trial->config);
+    const int64_t clusters =
+        jg_ceil_div(trial->derived.busy_ctas / cluster, SPREAD_CLUSTERS);
+    return (double)(jg_max(jg_min(clusters, MOST_GPCS_SMS / cluster), 1) * cluster);
+}
+
+/* Clocks until a CTA that shares inputs has drawn a block of its part of K, `drawn` bytes
+ * of `taken` that come to it. */
+static double count_part_draw_clk(const struct jg_trial *trial, double drawn, double taken)
+{
+    const bool is_held =
+        input_bytes_of(&trial->product) <= PART_HELD * (double)trial->facts->l2_bytes;
+    const double gpc_clk = drawn * count_gpc_ctas(trial) / PART_GPC_BYTES_CLK;
+    return jg_larger(drawn / PART_DRAWN_BYTES_CLK + taken / PART_TAKEN_BYTES_CLK,
+                     gpc_clk * (is_held ? 1.0 : PART_FAR));
+}
+
 /* Clocks until a CTA has drawn a block of K. */
 static double count_draw_clk(const struct jg_trial *trial)
 {
@@ -224,8 +258,7 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
     const double drawn = count_drawn_bytes(trial);
     if (has_shared_parts(trial)) {
-        return drawn / PART_DRAWN_BYTES_CLK +
-               (rows + columns) * row_bytes / PART_TAKEN_BYTES_CLK;
+        return count_part_draw_clk(trial, drawn, (rows + columns) * row_bytes);
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
         return drawn / l2_rate_of(trial); /* neighbours have other rows, or parts of K */
@@ -311,8 +344,10 @@ static double count_block_clk(const struct jg_trial *trial)
     const double row_bytes = JG_ROW_BYTES;
     const double block_clk =
         jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial));
-    const double fed_clk =
-        jg_larger(block_clk, count_ring_clk(trial)) * sharing_slowness_of(trial);
+    const bool is_short =
+        has_shared_parts(trial) && trial->config.pipeline.stages < LONG_RING_STAGES;
+    const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *
+                           sharing_slowness_of(trial) * (is_short ? PART_SHORT_RING : 1.0);
     return jg_larger(jg_larger(fed_clk, count_turn_clk(trial)),
                      jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes));
 }
@@ -326,18 +361,25 @@ static double count_epilogue_clk(const struct jg_trial *trial)
 {
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
-    return tile_m * tile_n *
+    const int ctas = trial->derived.output.divided ? jg_cluster_parts(&trial->config) : 1;
+    return tile_m * tile_n / ctas *
            (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
             count_long_calls(trial->problem) / LONG_CALL_ELEMS_CLK);
 }
 
-/* Each CTA reads its share of all parts, the leader then those of all CTAs. */
+/* Each CTA reads its share of all parts, and then the leader those of all CTAs, unless each
+ * writes its own. */
 static double count_cluster_sums_clk(const struct jg_trial *trial)
 {
     if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
     }
     const double bytes = jg_split_cost_of(trial).sums_bytes;
+    const double parts = jg_cluster_parts(&trial->config);
+    if (trial->derived.output.divided) {
+        return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
+               bytes * (parts - 1.0) / parts / SHARE_BYTES_CLK;
+    }
     return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK + 2.0 * bytes / CLUSTER_SUMS_BYTES_CLK +
            jg_larger(bytes - LARGE_SUMS_BYTES, 0.0) / LARGE_SUMS_BYTES_CLK;
 }
