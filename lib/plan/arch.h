@@ -36,6 +36,7 @@ struct jg_derived {
     int scale_slots; /* of the ring of scales of blocks; 0 where there is none */
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
+    bool turns_last;    /* may a group's last clusters lie across its rows? */
     int lead_stages;    /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns;   /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                            neighbours; 0: not gated */

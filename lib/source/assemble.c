@@ -385,7 +385,7 @@ static bool has_c(const struct jg_problem *problem)
 
 /* Constants of Config, in their order in the source: what is asked, */
 static void print_sizes(const struct jg_problem *problem, const struct jg_product *product,
-                        struct jg_str *out)
+                        const struct jg_derived *derived, struct jg_str *out)
 {
     print_dim("kM", &product->m, out);
     print_dim("kN", &product->n, out);
@@ -396,6 +396,10 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     print_name("GroupBy", "kGroupBy", group_names[problem->group_by], out);
     if (jg_has_row_groups(problem->group_by)) {
         print_flag("kClearRest", problem->group_rest == JIT_GEMM_GROUP_REST_ZERO, out);
+    }
+    if (jg_has_row_groups(problem->group_by) &&
+        problem->group_by != JIT_GEMM_GROUP_BY_ROWS) {
+        print_flag("kTurnsLast", derived->turns_last, out);
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_POINTERS) {
         print_flag("kOwnN", jg_groups_own_n(problem), out);
@@ -529,7 +533,7 @@ static void print_config(const struct jg_problem *problem, const struct jg_choic
 {
     print_line_directive(1, "jit_gemm_config", out);
     jg_str_puts(out, "struct Config {\n");
-    print_sizes(problem, &choice->product, out);
+    print_sizes(problem, &choice->product, &choice->derived, out);
     print_tiles(choice, out);
     print_resources(problem, &choice->derived, out);
     print_forms(problem, choice, out);

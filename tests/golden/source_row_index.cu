@@ -15,6 +15,7 @@ struct Config {
     static constexpr jg::u32 kGroups = 8;
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kOffsets;
     static constexpr bool kClearRest = false;
+    static constexpr bool kTurnsLast = true;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 256;
     static constexpr jg::u32 kBlockK = 64;

@@ -16,6 +16,7 @@ struct Config {
     static constexpr jg::u32 kGroups = 8;
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kOffsets;
     static constexpr bool kClearRest = false;
+    static constexpr bool kTurnsLast = false;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 32;
     static constexpr jg::u32 kBlockK = 64;

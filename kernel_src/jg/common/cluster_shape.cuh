@@ -91,6 +91,12 @@ struct ClusterShape {
         return of_part(bits(kBSlices, kCtaGroup) << (pair_rank() + n * kM));
     }
 
+    // This CTA by itself.
+    JG_DEVICE u16 own_mask() const
+    {
+        return of_part(1u << (m + n * kM));
+    }
+
     // This CTA's group, and the rank of its leader CTA.
     JG_DEVICE u16 group_mask() const
     {

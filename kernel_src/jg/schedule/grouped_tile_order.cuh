@@ -15,6 +15,11 @@
 // nothing, and is multiplied: a row of the product depends on no other. It writes rows up
 // to group_end only.
 //
+// With Config::kTurnsLast a cluster has two tiles along the rows, and of a group's last
+// ones the second may have no rows at all. Such clusters are turned: their CTAs have the
+// same rows and neighbouring columns, and so there are half as many. They share no inputs
+// then: which boxes come to both is the others' (tile/tile_loader.cuh).
+//
 // Called by: prepare by one whole warp, then a synchronisation of the CTA; the rest as
 // TileOrder.
 #pragma once
@@ -37,7 +42,11 @@ class GroupedTileOrder {
     // Tiles of a cluster along the rows.
     static constexpr u32 kTilesAlong =
         Config::kTransposed ? Config::kClusterN : Config::kClusterM;
+    static constexpr bool kTurnsLast = Config::kTurnsLast;
     static_assert(Config::kSplitK == 1, "an entry has all of K");
+    static_assert(!kTurnsLast || (Config::kClusterM == 2 && Config::kClusterN == 1 &&
+                                  !Config::kTransposed),
+                  "two tiles along the rows");
 
   public:
     struct alignas(16) Storage {
@@ -61,7 +70,7 @@ class GroupedTileOrder {
         u32 before = 0;
 #pragma unroll 1
         for (u32 piece = lane; piece < kPieces + lane; piece += 32) {
-            u32 sum = piece < kPieces ? clusters_along(rows_of(piece)) * across(piece) : 0;
+            u32 sum = piece < kPieces ? clusters_of(rows_of(piece), across(piece)) : 0;
             const u32 own = sum;
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
@@ -95,11 +104,18 @@ class GroupedTileOrder {
         const RowRange rows = rows_of(piece);
         const bool is_rest = clears_rest<Config>() && piece >= kGroups;
         const u32 group = is_rest ? piece - kGroups : piece;
-        const u32 along = clusters_along(rows), across_rows = across(group);
-        const ClusterTile at = cluster_tile<Config>(
-            entry - first_[piece], Config::kTransposed ? across_rows : along,
-            Config::kTransposed ? along : across_rows);
-        const u32 m = (at.m * Config::kClusterM + cluster_m_) * Config::kBlockM;
+        const u32 across_rows = across(group), index = entry - first_[piece];
+        const u32 along = clusters_along(rows) - (turns_last(rows) ? 1 : 0);
+        const bool is_turned = kTurnsLast && index >= along * across_rows;
+        // A turned one is a row of two tiles behind all others.
+        const u32 beyond = index - along * across_rows;
+        const ClusterTile at =
+            is_turned
+                ? ClusterTile{along, beyond * Config::kClusterM + cluster_m_}
+                : cluster_tile<Config>(index, Config::kTransposed ? across_rows : along,
+                                       Config::kTransposed ? along : across_rows);
+        const u32 m =
+            (at.m * Config::kClusterM + (is_turned ? 0 : cluster_m_)) * Config::kBlockM;
         const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
         const KPart part = range_.part(0, group);
         // Of reductions, which groups with an N of their own have none of.
@@ -117,7 +133,8 @@ class GroupedTileOrder {
                         part.first,
                         is_rest ? 0 : part.blocks,
                         true,
-                        part.end};
+                        part.end,
+                        is_turned};
     }
 
   private:
@@ -133,6 +150,17 @@ class GroupedTileOrder {
     static JG_DEVICE u32 clusters_along(const RowRange &rows)
     {
         return ceil_div(rows.count(), Config::kTransposed ? kClusterColumns : kClusterRows);
+    }
+    // Has the second CTA of the last clusters along these rows none of them?
+    static JG_DEVICE bool turns_last(const RowRange &rows)
+    {
+        const u32 rest = rows.count() % kClusterRows;
+        return kTurnsLast && rest > 0 && rest <= Config::kBlockM;
+    }
+    // Of these rows, with so many across them.
+    static JG_DEVICE u32 clusters_of(const RowRange &rows, u32 across)
+    {
+        return clusters_along(rows) * across - (turns_last(rows) ? across / 2 : 0);
     }
     static JG_DEVICE u32 clusters_across(u32 columns)
     {

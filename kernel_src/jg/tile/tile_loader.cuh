@@ -158,6 +158,19 @@ struct OperandLoader {
     }
 };
 
+// May the CTAs of a cluster have other columns, and share nothing?
+template <class Config>
+constexpr JG_DEVICE bool turns_last()
+{
+    if constexpr (Config::kGroupBy == GroupBy::kOffsets ||
+                  Config::kGroupBy == GroupBy::kCounts ||
+                  Config::kGroupBy == GroupBy::kPointers) {
+        return Config::kTurnsLast;
+    } else {
+        return false;
+    }
+}
+
 template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
@@ -209,6 +222,17 @@ class TileLoader {
         LoaderA::load(a_tile, a_map_ + group, barrier, cluster_.a_mask(),
                       cluster_.a_slice(), work.row, k,
                       map_batch<Config>(work, a_batch_step_));
+        if constexpr (turns_last<Config>()) {
+            if (work.is_turned) { // every slice, and to this CTA only
+#pragma unroll
+                for (u32 slice = 0; slice < Cluster::kBSlices; ++slice) {
+                    LoaderB::load(b_tile, b_map_ + group, barrier, cluster_.own_mask(),
+                                  slice, work.col, k,
+                                  map_batch<Config>(work, b_batch_step_));
+                }
+                return;
+            }
+        }
         LoaderB::load(b_tile, b_map_ + group, barrier, cluster_.b_mask(),
                       cluster_.b_slice(), work.col + cluster_.pair_rank() * kBRows, k,
                       map_batch<Config>(work, b_batch_step_));

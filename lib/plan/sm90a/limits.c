@@ -578,6 +578,26 @@ static int choose_lead_stages(const struct jg_trial *trial)
     return ends_together ? 0 : stages - 1;
 }
 
+/* Of a cluster of two tiles along the rows of groups: may the last ones of a group, whose
+ * second CTA has none of its rows, lie across them? A quarter of what such groups take on
+ * an H100 was half-empty clusters (bench/results/README.md). Reductions count tiles by rows
+ * of whole clusters. */
+static bool may_turn_last(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return jg_has_row_groups(product->group_by) &&
+           product->group_by != JIT_GEMM_GROUP_BY_ROWS && layout->cluster_m == 2 &&
+           layout->cluster_n == 1 && !product->d_is_transpose &&
+           !trial->derived.output.reduces && !jg_loads_by_threads(product);
+}
+
+/* Do two tiles side by side end where N does? */
+static bool has_whole_pairs(const struct jg_trial *trial)
+{
+    return trial->product.n.size % (2 * (int64_t)trial->config.layout.tile_n) == 0;
+}
+
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
@@ -608,6 +628,9 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     /* Once more: it is known how many tiles a CTA has. */
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
+    trial->derived.turns_last = may_turn_last(trial);
+    trial->derived.output.whole_cols &=
+        !trial->derived.turns_last || has_whole_pairs(trial);
     size_boxes(trial);
     if (!jg_groups_complete(trial)) {
         return false;

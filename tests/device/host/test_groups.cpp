@@ -30,7 +30,7 @@ struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, fa
     static constexpr u32 kGroups = kCount;
     static constexpr GroupBy kGroupBy = kBy;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears;
-    static constexpr bool kOwnN = false, kOwnK = false;
+    static constexpr bool kOwnN = false, kOwnK = false, kTurnsLast = false;
     static constexpr u32 kRests = !kClears ? 0 : is_apart(kBy) ? kCount : 1;
     static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none
 };
@@ -41,6 +41,12 @@ struct OwnConfig
     : GroupConfig<kCount, GroupBy::kPointers, kColumns, kClusterRows, kClusterCols, false> {
     static constexpr bool kOwnN = true, kOwnK = true;
     static constexpr u32 kBlockK = kTile, kK = 0;
+};
+
+// Of groups whose last clusters lie across their rows where the second CTA has none.
+template <u32 kCount, GroupBy kBy, bool kClears>
+struct TurningConfig : GroupConfig<kCount, kBy, false, 2, 1, kClears> {
+    static constexpr bool kTurnsLast = true;
 };
 
 // What the library promises of a number, by its own words.
@@ -73,8 +79,7 @@ class Check {
         for (u32 piece = 0; piece < Config::kPieces; ++piece) {
             const RowRange range = range_of(piece);
             storage_.first[piece] = first;
-            first += jg::ceil_div(range.count(), kTile * kAlong) *
-                     jg::ceil_div(across_of(piece), kTile * kAcross);
+            first += clusters_of(range.count(), across_of(piece));
         }
         storage_.first[Config::kPieces] = first;
     }
@@ -104,6 +109,18 @@ class Check {
     }
 
   private:
+    // Whole clusters of rows, and what is left: of no more than a CTA's rows each cluster
+    // has two tiles of columns.
+    static u32 clusters_of(u32 rows, u32 columns)
+    {
+        const u32 across = jg::ceil_div(columns, kTile * kAcross);
+        const u32 rest = rows % (kTile * kAlong);
+        const u32 of_rest = rest == 0 ? 0
+                            : Config::kTurnsLast && rest <= kTile
+                                ? jg::ceil_div(columns, 2 * kTile)
+                                : across;
+        return rows / (kTile * kAlong) * across + of_rest;
+    }
     // The rows of a group, or those behind the last one's or behind those of each.
     RowRange range_of(u32 piece) const
     {
@@ -145,10 +162,14 @@ class Check {
                    (row - range.begin) % kTile == 0 && item.is_last_split,
                "piece %u ends at %u, a tile of it begins at %u", piece, item.group_end,
                row);
+        const u32 rest = range.count() % (kTile * kAlong);
+        EXPECT(item.is_turned == (Config::kTurnsLast && rest > 0 && rest <= kTile &&
+                                  row - range.begin >= range.count() - rest),
+               "piece %u, row %u: turned %d", piece, row, item.is_turned);
         ++found_[{piece, row, col}];
-        if (own_.empty()) {
+        if (own_.empty() && !Config::kTurnsLast) {
             note_row_tile(item, piece, row - range.begin);
-        } else {
+        } else if (!own_.empty()) {
             note_own(item);
         }
     }
@@ -217,6 +238,17 @@ void check_own(const std::vector<i32> &numbers, u32 rows, const std::vector<i32>
     }
 }
 
+template <u32 kGroups, GroupBy kBy>
+void check_turning(const std::vector<i32> &numbers, u32 rows)
+{
+    for (u32 clusters = 1; clusters <= 7; clusters += 3) {
+        for (const u32 across : {1u, 16u, 17u, 50u}) {
+            Check<TurningConfig<kGroups, kBy, false>>(numbers, rows, across).run(clusters);
+            Check<TurningConfig<kGroups, kBy, true>>(numbers, rows, across).run(clusters);
+        }
+    }
+}
+
 // Sizes about the borders of tiles, in every place of a list.
 const i32 kSizes[] = {0, 1, 15, 16, 17, 32, 40};
 
@@ -251,6 +283,18 @@ TEST(groups, wrong_numbers_stay_inside_the_matrices)
     check_shapes<4, GroupBy::kOffsets>({-5, 20, 2000000000, 3}, 40);
     check_shapes<4, GroupBy::kOffsets>({INT32_MAX, INT32_MIN, 7, 50}, 40);
     check_shapes<4, GroupBy::kCounts>({-1, INT32_MAX, 41, 40}, 40);
+}
+
+// A cluster whose second CTA would have no rows has two tiles of columns.
+TEST(groups, last_clusters_of_a_group_may_lie_across_its_rows)
+{
+    for (const i32 a : kSizes) {
+        for (const i32 b : kSizes) {
+            check_turning<2, GroupBy::kOffsets>({a, a + b}, 80);
+            check_turning<2, GroupBy::kCounts>({a, b}, 40);
+            check_turning<2, GroupBy::kPointers>({b, a}, 40);
+        }
+    }
 }
 
 // As many tiles across as a group's own N takes, and none without columns; an N and a K
