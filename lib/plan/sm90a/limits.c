@@ -578,10 +578,22 @@ static int choose_lead_stages(const struct jg_trial *trial)
     return ends_together ? 0 : stages - 1;
 }
 
+#define KEPT_PART_OF_L2 0.75
+
+/* Is a group's B in L2 when its last clusters read it once more? */
+static bool keeps_b(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const double bytes = (double)product->n.size * (double)product->k.size *
+                         jg_dtype_bits(product->b.dtype) / 8;
+    return bytes <= KEPT_PART_OF_L2 * (double)trial->facts->l2_bytes;
+}
+
 /* Of a cluster of two tiles along the rows of groups: may the last ones of a group, whose
- * second CTA has none of its rows, lie across them? A quarter of what such groups take on
- * an H100 was half-empty clusters (bench/results/README.md). Reductions count tiles by rows
- * of whole clusters. */
+ * second CTA has none of its rows, lie across them? A fifth of the clusters of skewed
+ * groups are such. Where B is more than L2 keeps, reading it again takes more than they
+ * save (measured on an H100: bench/results/README.md). Reductions count tiles by rows of
+ * whole clusters. */
 static bool may_turn_last(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
@@ -589,7 +601,8 @@ static bool may_turn_last(const struct jg_trial *trial)
     return jg_has_row_groups(product->group_by) &&
            product->group_by != JIT_GEMM_GROUP_BY_ROWS && layout->cluster_m == 2 &&
            layout->cluster_n == 1 && !product->d_is_transpose &&
-           !trial->derived.output.reduces && !jg_loads_by_threads(product);
+           !trial->derived.output.reduces && !jg_loads_by_threads(product) &&
+           keeps_b(trial);
 }
 
 /* Do two tiles side by side end where N does? */
