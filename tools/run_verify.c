@@ -326,7 +326,8 @@ static int prepare_reference(const struct run_launch *launch, enum compare_sums 
     }
     reference->problem.c.dtype = JIT_GEMM_DTYPE_F32;
     if (reference->problem.a.dtype != JIT_GEMM_DTYPE_E2M1 && /* which has none without */
-        reference->problem.b.dtype != JIT_GEMM_DTYPE_E2M1) {
+        reference->problem.b.dtype != JIT_GEMM_DTYPE_E2M1 &&
+        !run_groups_divide_k(reference->problem.group_by)) { /* K-major only with them */
         reference->problem.a.scale = reference->problem.b.scale = (jit_gemm_scale){0};
         other->inputs.a_scale = other->inputs.b_scale = (struct run_matrix){0};
     }
