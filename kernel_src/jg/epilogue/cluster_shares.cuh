@@ -88,7 +88,7 @@ class ClusterShares {
     // Sums of a step's accumulators, as a staging buffer is read, by all lanes of a warp.
     class Step {
       public:
-        // `exists`: the row is one of D, or nothing is moved.
+        // `exists`: the vector is stored, or nothing is moved.
         JG_DEVICE Step(const ClusterShares &shares, u32 step, bool exists)
             : shares_(shares), first_(step * Staging::kBytes), exists_(exists)
         {
@@ -186,7 +186,7 @@ class ClusterShares {
         {
             return threadIdx.x % kAcross;
         }
-        JG_DEVICE void end_load() const
+        JG_DEVICE void end_vector() const
         {
             if (is_last) {
                 staged.shares_.let_go();
@@ -195,7 +195,9 @@ class ClusterShares {
     };
 
   private:
-    // This warp has read all that it reads: the lanes have exchanged it.
+    // This warp has read all that it reads, for it is stored. Not before: the arrival waits
+    // for no load in flight, and the CTA that is read would end (a release of the cluster
+    // does, and took 3 percent of a launch).
     JG_DEVICE void let_go() const
     {
         const u32 lane = threadIdx.x % 32;

@@ -95,8 +95,8 @@ class VectorEpilogue {
         {
             return lane % kAcross;
         }
-        // Its accumulators are in registers.
-        JG_DEVICE void end_load() const {}
+        // Its vector is stored.
+        JG_DEVICE void end_vector() const {}
     };
 
     // What has D's rows and columns, of the tile's batch or group.
@@ -215,7 +215,7 @@ class VectorEpilogue {
             inputs.scales.load_columns(params, coord);
             const typename Shares::template Cursor<CoordT, D, kAcross> at{
                 coord, matrices.d.template element<D>(coord.row, coord.col, coord.batch),
-                typename Shares::Step(shares, step, exists), row,
+                typename Shares::Step(shares, step, coord.count > 0), row,
                 first + kPassRows >= Shares::kShare};
             write_vector(params, matrices, shape, inputs, reader, blocks, at);
         }
@@ -333,11 +333,9 @@ class VectorEpilogue {
         if constexpr (Config::kGated) {
             f32 gated[8];
             load_gated<Partition>(at.staged, at.row(), at.vector(), values, gated);
-            at.end_load();
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
             at.staged.load(at.row(), at.vector(), values);
-            at.end_load();
             compute(shape, inputs, at.coord, values);
         }
 
@@ -358,6 +356,7 @@ class VectorEpilogue {
                 packed.template store<CoordT>(at.target, at.coord.count);
             }
         }
+        at.end_vector();
     }
 
     // To this thread's vector of the step in every box of matrices.
