@@ -329,9 +329,15 @@ int cli_run_manifest(const struct cli_manifest_job *job,
     char *manifest = NULL, *arch_list = NULL;
     size_t size = 0;
 
-    if (options->no_cache && (!job->require_cached || options->cache_roots.count == 0)) {
+    if (options->no_cache && !job->require_cached) {
         return cli_usage_error("%s works on the cache; --no-cache leaves nothing to do",
                                job->name);
+    }
+    if (options->no_cache && options->cache_roots.count == 0) {
+        return cli_usage_error(
+            "%s: beside --no-cache only what --cache-root names is read, "
+            "not JIT_GEMM_CACHE_ROOTS: give one, or leave out --no-cache",
+            job->name);
     }
     if (job->deadline_s > MOST_DEADLINE_S) {
         return cli_usage_error("--deadline: at most %d seconds", MOST_DEADLINE_S);

@@ -128,7 +128,7 @@ jit_gemm_status jg_file_check(const char *path)
     const jit_gemm_status status = open_temporary(path, &temporary, &file);
     if (status == JIT_GEMM_OK) {
         close(file);
-        (void)unlink(temporary.data);
+        (void)unlink(jg_str_text(&temporary));
     }
     jg_str_free(&temporary);
     return status;
@@ -159,7 +159,7 @@ jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text)
     JG_TRY(jg_str_status(text));
     jit_gemm_status status = open_temporary(path, &temporary, &file);
     if (status == JIT_GEMM_OK) {
-        status = write_and_rename(file, temporary.data, path, text);
+        status = write_and_rename(file, jg_str_text(&temporary), path, text);
     }
     jg_str_free(&temporary);
     return status;

@@ -82,6 +82,7 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["plan", *SMALL, "epilogue=nobody"], "epilogue=nobody: give its text"),
         (["prewarm"], "name one manifest file"),
         (["prewarm", "x", "--no-cache"], "leaves nothing to do"),
+        (["verify-manifest", "x", "--no-cache"], "only what --cache-root names is read"),
         (["verify-manifest"], "verify-manifest: name one manifest file"),
         (["cache", "gc", "--max-bytes", "many"], "`many` is no size"),
         (["cache", "gc", "--max-age", "old"], "`old` is no age"),
