@@ -544,6 +544,7 @@ Test(cache_roots, failed_prewarm_writes_no_bundle)
     cr_expect_eq(nowhere, JIT_GEMM_ERR_IO);
     cr_expect(api_error_has("options.bundle: /dev/null/kernels.jgb cannot be written: "),
               "%s", jit_gemm_last_error());
-    cr_expect_eq(result.cached + result.compiled, 2, "the cache has them all the same");
+    cr_expect_eq(result.cached + result.compiled, 0,
+                 "built before the place was looked at");
     api_fixture_close(&fixture);
 }
