@@ -231,17 +231,19 @@ static jg_cache_result check_parent(const struct stat *st, int fd, uid_t uid,
     char link[32], parent[160];
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     const ssize_t got = readlink(link, parent, sizeof(parent) - 1);
-    parent[got > 0 ? got : 0] = '\0'; /* without /proc no name */
+    const bool is_named =
+        got > 0 && got < (ssize_t)sizeof(parent) - 1; /* by /proc, whole */
+    parent[is_named ? got : 0] = '\0';
     if (!owner_is_trusted(st, uid)) {
         jg_cache_say(why, "a parent of %.300s belongs to user %lu%s%s", path,
-                     (unsigned long)st->st_uid, got > 0 ? ": " : "", parent);
+                     (unsigned long)st->st_uid, is_named ? ": " : "", parent);
     } else {
         jg_cache_say(
             why,
             "a parent of %.300s may be written by %s (mode %04o): remove that right, "
             "or let only owners rename in it: chmod +t %s",
             path, (st->st_mode & S_IWOTH) != 0 ? "everybody" : "its group",
-            (unsigned)(st->st_mode & 07777), parent);
+            (unsigned)(st->st_mode & 07777), is_named ? parent : "that folder");
     }
     return JG_CACHE_UNTRUSTED;
 }

@@ -154,7 +154,8 @@ typedef struct jit_gemm_prewarm_options {
                                cache nor in a root fails: ::JIT_GEMM_ERR_NOT_CACHED. */
     const char *bundle; /**< Path of a bundle that is written in the end, with every kernel
                            of the manifest, unless one has failed; NULL: none. It takes the
-                           place of a file at once, by rename. */
+                           place of a regular file at once, by rename; a place where it
+                           cannot be written is an IO before anything is built. */
     uint32_t deadline_ms;  /**< Most time of the call; 0: none. Then no build begins, and
                               compiles under way are ended: ::JIT_GEMM_ERR_CANCELLED. */
     int32_t only_estimate; /**< Not 0: build nothing, and say what there would be to do.

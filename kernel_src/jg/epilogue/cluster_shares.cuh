@@ -18,7 +18,6 @@
 // is stored a second time, then by VectorEpilogue, which loads, and leave at the end.
 // Before use: init_barriers by one thread, then a synchronisation of the cluster.
 #pragma once
-#include <jg/debug/waits.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/cluster_sums_storage.cuh>
 #include <jg/epilogue/staging.cuh>
@@ -80,7 +79,7 @@ class ClusterShares {
             acc.copy_step(Staging(memory_ + step * Staging::kBytes), step);
         }
         tell_all();
-        wait(storage_.stored[warp_], 0);
+        Storage::wait(storage_.stored[warp_], 0);
         ptx::fence_acquire_shared();
         return true;
     }
@@ -159,7 +158,7 @@ class ClusterShares {
     // Before the CTA ends: its memory is not read any more.
     static JG_DEVICE void leave(Storage &storage, const Cluster &, u32 warp)
     {
-        wait(storage.ended[warp], 2);
+        Storage::wait(storage.ended[warp], 2);
     }
 
     // The number of lane group `group`'s line, which has one of the warp's vectors each, of
@@ -224,13 +223,6 @@ class ClusterShares {
             ptx::mbarrier_arrive_relaxed(&storage_.stored[warp_],
                                          cluster_.rank_of_part(lane));
         }
-    }
-
-    static JG_DEVICE void wait(u64 &barrier, u32 step)
-    {
-        debug::wait_relaxed(
-            &barrier, 0,
-            debug::BarrierId{debug::Ring::kClusterSums, debug::Side::kFull, step});
     }
 
     Storage &storage_;

@@ -22,7 +22,6 @@
 // then a synchronisation of the cluster.
 #pragma once
 #include <jg/common/choices.cuh>
-#include <jg/debug/waits.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/accumulator_extent.cuh>
 #include <jg/epilogue/cluster_sums_storage.cuh>
@@ -96,7 +95,7 @@ class ClusterSums {
         store(acc);
         if (extent_.is_inside(0, 0)) { // or nothing of the warp is: so it is in all CTAs
             tell_all();
-            wait(storage_.stored[warp_], 0);
+            Storage::wait(storage_.stored[warp_], 0);
             ptx::fence_acquire_shared();
             add_share();
             if (is_leader) {
@@ -156,7 +155,7 @@ class ClusterSums {
     static JG_DEVICE void leave(Storage &storage, const Cluster &cluster, u32 warp)
     {
         if (cluster.part != kLeader) {
-            wait(storage.ended[warp], 2);
+            Storage::wait(storage.ended[warp], 2);
         }
     }
 
@@ -290,7 +289,7 @@ class ClusterSums {
             ptx::mbarrier_arrive_expect_bytes(&storage_.summed[warp_],
                                               vectors * (32 * kThreadBytes));
         }
-        wait(storage_.summed[warp_], 1);
+        Storage::wait(storage_.summed[warp_], 1);
         ptx::fence_acquire_shared();
     }
 
@@ -301,13 +300,6 @@ class ClusterSums {
             ptx::mbarrier_arrive_relaxed(&storage_.ended[warp_],
                                          cluster_.rank_of_part(lane()));
         }
-    }
-
-    static JG_DEVICE void wait(u64 &barrier, u32 step)
-    {
-        debug::wait_relaxed(
-            &barrier, 0,
-            debug::BarrierId{debug::Ring::kClusterSums, debug::Side::kFull, step});
     }
 
     Storage &storage_;

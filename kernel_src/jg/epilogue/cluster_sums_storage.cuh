@@ -5,6 +5,7 @@
 // are stored.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
+#include <jg/debug/waits.cuh>
 
 namespace jg {
 
@@ -35,6 +36,14 @@ struct ClusterSumsStorage {
 
     ClusterSumsMemory<kSumsBytes, Config::kSumsInRing> sums;
     u64 stored[kWarps], summed[kWarps], ended[kWarps];
+
+    // For the one phase of one of them; `step` names it where a wait is told of.
+    static JG_DEVICE void wait(u64 &barrier, u32 step)
+    {
+        debug::wait_relaxed(
+            &barrier, 0,
+            debug::BarrierId{debug::Ring::kClusterSums, debug::Side::kFull, step});
+    }
 };
 template <class Config, u32 kWarps>
 struct ClusterSumsStorage<Config, kWarps, 1> {
