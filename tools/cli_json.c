@@ -33,7 +33,8 @@ size_t cli_utf8_size(const char *characters, size_t size)
     return is_wrong ? 0 : length;
 }
 
-void cli_json_text(FILE *file, const char *text, size_t size)
+/* With its quotes. */
+static void write_text(FILE *file, const char *text, size_t size)
 {
     fputc('"', file);
     for (size_t i = 0; i < size;) {
@@ -56,34 +57,21 @@ void cli_json_text(FILE *file, const char *text, size_t size)
     fputc('"', file);
 }
 
-void cli_json_field(FILE *file, const char *name, const char *text, bool more)
-{
-    fprintf(file, "\"%s\": ", name);
-    cli_json_text(file, text, strlen(text));
-    if (more) {
-        fputs(", ", file);
-    }
-}
-
-void cli_json_number(FILE *file, double value)
-{
-    if (isfinite(value)) {
-        fprintf(file, "%.9g", value);
-    } else {
-        fputs("null", file);
-    }
-}
-
 /* ------------------------------------------------------------------- objects and lists */
 
 static void begin_item(struct cli_json *json, const char *name)
 {
+    const bool begins_line = json->has_lines && name == NULL && json->depth > 0;
+
     if (json->has_items[json->depth]) {
-        fputs(", ", json->file);
+        fputs(begins_line ? "," : ", ", json->file);
+    }
+    if (begins_line) {
+        fputc('\n', json->file);
     }
     json->has_items[json->depth] = json->depth > 0;
     if (name != NULL) {
-        cli_json_text(json->file, name, strlen(name));
+        write_text(json->file, name, strlen(name));
         fputs(": ", json->file);
     }
 }
@@ -133,7 +121,7 @@ void cli_json_add_bytes(struct cli_json *json, const char *name, const char *tex
                         size_t size)
 {
     begin_item(json, name);
-    cli_json_text(json->file, text, size);
+    write_text(json->file, text, size);
 }
 
 void cli_json_add_text(struct cli_json *json, const char *name, const char *text)
@@ -160,7 +148,11 @@ void cli_json_add_uint(struct cli_json *json, const char *name, uint64_t value)
 void cli_json_add_double(struct cli_json *json, const char *name, double value)
 {
     begin_item(json, name);
-    cli_json_number(json->file, value);
+    if (isfinite(value)) {
+        fprintf(json->file, "%.9g", value);
+    } else {
+        fputs("null", json->file);
+    }
 }
 
 void cli_json_add_bool(struct cli_json *json, const char *name, bool value)

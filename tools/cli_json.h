@@ -13,6 +13,7 @@ enum { CLI_JSON_DEPTH = 16 };
 /* Keeps the commas: begins as {file}. A `name` is NULL in a list, and at the top. */
 struct cli_json {
     FILE *file;
+    bool has_lines; /* each item of a list begins a line */
     int depth;
     bool has_items[CLI_JSON_DEPTH];
 };
@@ -25,7 +26,7 @@ void cli_json_open_list(struct cli_json *json, const char *name);
 void cli_json_close_object(struct cli_json *json);
 void cli_json_close_list(struct cli_json *json);
 
-/* NULL is null. */
+/* NULL is null. Bytes that are no UTF-8 become U+FFFD. */
 void cli_json_add_text(struct cli_json *json, const char *name, const char *text);
 void cli_json_add_bytes(struct cli_json *json, const char *name, const char *text,
                         size_t size);
@@ -38,12 +39,5 @@ void cli_json_add_null(struct cli_json *json, const char *name);
 
 /* Bytes of the UTF-8 character that the text begins with; 0: it is none. */
 size_t cli_utf8_size(const char *characters, size_t size);
-
-/* Prints a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
-void cli_json_text(FILE *file, const char *text, size_t size);
-/* `"name": "text"` and a comma if `more`. */
-void cli_json_field(FILE *file, const char *name, const char *text, bool more);
-/* A JSON number with all its digits, or null if it is not finite. */
-void cli_json_number(FILE *file, double value);
 
 #endif

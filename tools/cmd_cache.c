@@ -361,23 +361,29 @@ static const char *find_limit(void)
 static void print_stat_json(const jg_cache *cache, const struct totals *totals,
                             const char *oldest, const char *newest)
 {
-    printf("{\"command\": \"cache stat\", ");
-    cli_json_field(stdout, "folder", jg_cache_folder(cache), true);
-    printf("\"entries\": %" PRIu64 ", \"kernels\": %" PRIu64 ", \"notes\": %" PRIu64
-           ", \"bytes\": %" PRIu64 ", \"bad\": %" PRIu64 ", \"targets\": {",
-           totals->entries, totals->kernels,
-           totals->entries - totals->kernels - totals->bad, totals->bytes, totals->bad);
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "cache stat");
+    cli_json_add_text(&json, "folder", jg_cache_folder(cache));
+    cli_json_add_uint(&json, "entries", totals->entries);
+    cli_json_add_uint(&json, "kernels", totals->kernels);
+    cli_json_add_uint(&json, "notes", totals->entries - totals->kernels - totals->bad);
+    cli_json_add_uint(&json, "bytes", totals->bytes);
+    cli_json_add_uint(&json, "bad", totals->bad);
+    cli_json_open_object(&json, "targets");
     for (size_t i = 0; i < totals->share_count; i++) {
         const struct share *share = &totals->shares[i];
 
-        printf("%s\"%s\": {\"kernels\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
-               i > 0 ? ", " : "", share->name, share->kernels, share->bytes);
+        cli_json_open_object(&json, share->name);
+        cli_json_add_uint(&json, "kernels", share->kernels);
+        cli_json_add_uint(&json, "bytes", share->bytes);
+        cli_json_close_object(&json);
     }
-    printf("}, ");
-    cli_json_field(stdout, "limit", find_limit(), true);
-    cli_json_field(stdout, "oldest", oldest, true);
-    cli_json_field(stdout, "newest", newest, false);
-    printf("}\n");
+    cli_json_close_object(&json);
+    cli_json_add_text(&json, "limit", find_limit());
+    cli_json_add_text(&json, "oldest", oldest);
+    cli_json_add_text(&json, "newest", newest);
+    cli_json_close_object(&json);
 }
 
 static void print_stat_text(const jg_cache *cache, const struct totals *totals,

@@ -5,11 +5,8 @@
 
 #include "cli.h"
 
-static void print_field(const char *name, const char *text)
-{
-    printf(", ");
-    cli_json_field(stdout, name, text, false);
-}
+/* One for all commands, which are told nothing of it. */
+static struct cli_json json;
 
 static const char *kind_name(enum cli_option_kind kind)
 {
@@ -34,57 +31,53 @@ static const char *kind_name(enum cli_option_kind kind)
 
 static void describe_option(const struct cli_option *option)
 {
-    printf("\n    {");
-    cli_json_field(stdout, "name", option->name, false);
-    print_field("kind", kind_name(option->kind));
+    cli_json_open_object(&json, NULL);
+    cli_json_add_text(&json, "name", option->name);
+    cli_json_add_text(&json, "kind", kind_name(option->kind));
     if (option->value != NULL) {
-        print_field("value", option->value);
+        cli_json_add_text(&json, "value", option->value);
     }
-    print_field("help", option->help);
-    printf("}");
+    cli_json_add_text(&json, "help", option->help);
+    cli_json_close_object(&json);
 }
 
 static void describe_command(const struct cli_help *help, const char *words_help,
                              const struct cli_option *const *groups)
 {
-    bool is_first = true;
-
-    print_field("usage", help->usage);
-    print_field("about", help->about);
-    print_field("words", words_help);
-    print_field("examples", help->examples != NULL ? help->examples : "");
-    printf(", \"options\": [");
+    cli_json_add_text(&json, "usage", help->usage);
+    cli_json_add_text(&json, "about", help->about);
+    cli_json_add_text(&json, "words", words_help);
+    cli_json_add_text(&json, "examples", help->examples != NULL ? help->examples : "");
+    cli_json_open_list(&json, "options");
     for (size_t g = 0; groups[g] != NULL; g++) {
         for (const struct cli_option *option = groups[g]; option->name != NULL; option++) {
-            printf("%s", is_first ? "" : ",");
-            is_first = false;
             describe_option(option);
         }
     }
-    printf("]");
+    cli_json_close_list(&json);
 }
 
 static int describe_commands(const struct cli_family *family)
 {
-    print_field("about", family->about);
-    print_field("closing", family->closing);
-    printf(", \"commands\": [");
+    cli_json_add_text(&json, "about", family->about);
+    cli_json_add_text(&json, "closing", family->closing);
+    cli_json_open_list(&json, "commands");
     for (size_t i = 0; i < family->count; i++) {
         const struct cli_command *command = &family->commands[i];
         char name[32], option[] = "--help";
         char *words[] = {name, option, NULL};
 
         snprintf(name, sizeof(name), "%s", command->name);
-        printf("%s\n  {", i > 0 ? "," : "");
-        cli_json_field(stdout, "name", command->name, false);
-        print_field("summary", command->summary);
+        cli_json_open_object(&json, NULL);
+        cli_json_add_text(&json, "name", command->name);
+        cli_json_add_text(&json, "summary", command->summary);
         const int code = command->run(2, words);
         if (code != CLI_OK) {
             return code;
         }
-        printf("}");
+        cli_json_close_object(&json);
     }
-    printf("]");
+    cli_json_close_list(&json);
     return CLI_OK;
 }
 
@@ -108,20 +101,22 @@ int cmd_describe(const struct cli_family *all, int argc, char **argv)
         return cli_usage_error("describe takes no words");
     }
     cli_set_help_form(&form);
-    printf("{");
-    cli_json_field(stdout, "name", "jit-gemm", false);
-    print_field("version", jit_gemm_version_string());
+    json = (struct cli_json){.file = stdout, .has_lines = true};
+    cli_json_open_object(&json, NULL);
+    cli_json_add_text(&json, "name", "jit-gemm");
+    cli_json_add_text(&json, "version", jit_gemm_version_string());
     const int code = describe_commands(all);
     if (code != CLI_OK || subcommand_code != CLI_OK) {
         return code != CLI_OK ? code : subcommand_code;
     }
-    printf(", \"variables\": [");
+    cli_json_open_list(&json, "variables");
     for (size_t i = 0; i < count; i++) {
-        printf("%s\n  {", i > 0 ? "," : "");
-        cli_json_field(stdout, "name", variables[i].name, false);
-        print_field("help", variables[i].help);
-        printf("}");
+        cli_json_open_object(&json, NULL);
+        cli_json_add_text(&json, "name", variables[i].name);
+        cli_json_add_text(&json, "help", variables[i].help);
+        cli_json_close_object(&json);
     }
-    printf("]}\n");
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
     return CLI_OK;
 }

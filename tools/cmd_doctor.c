@@ -82,73 +82,67 @@ static char *make_emulator_text(const struct finding *finding)
 
 /* ------------------------------------------------------------------------------- JSON */
 
-static void print_fact(const char *text, const char *name, const char *field)
+static void add_fact(struct cli_json *json, const char *text, const char *name,
+                     const char *field)
 {
     char *value = cli_copy_fact(&text, name);
 
-    if (value != NULL) {
-        cli_json_field(stdout, field, value, true);
-    } else {
-        printf("\"%s\": null, ", field);
-    }
+    cli_json_add_text(json, field, value);
     free(value);
 }
 
 /* "nvrtc 13.0 ... (/path)": what is usable begins with the library's name. */
-static void print_library(const char *text, const char *fact, const char *word)
+static void add_library(struct cli_json *json, const char *text, const char *fact,
+                        const char *word)
 {
     char *value = cli_copy_fact(&text, fact);
-    const size_t size = strlen(word);
-    char *path = value != NULL ? strstr(value, "(/") : NULL;
+    const bool is_usable = value != NULL && strncmp(value, word, strlen(word)) == 0;
 
-    if (value == NULL || strncmp(value, word, size) != 0) {
-        printf("\"%s\": {\"usable\": false, ", fact);
-        cli_json_field(stdout, "reason", value != NULL ? value : "", false);
-        printf("}, ");
-        free(value);
-        return;
-    }
-    const char *version = value + size;
-    printf("\"%s\": {\"usable\": true, \"version\": ", fact);
-    cli_json_text(stdout, version, strcspn(version, " "));
-    printf(", \"path\": ");
-    if (path != NULL) {
-        cli_json_text(stdout, path + 1, strcspn(path + 1, ")"));
+    cli_json_open_object(json, fact);
+    cli_json_add_bool(json, "usable", is_usable);
+    if (is_usable) {
+        const char *version = value + strlen(word), *path = strstr(value, "(/");
+
+        cli_json_add_bytes(json, "version", version, strcspn(version, " "));
+        if (path != NULL) {
+            cli_json_add_bytes(json, "path", path + 1, strcspn(path + 1, ")"));
+        } else {
+            cli_json_add_null(json, "path");
+        }
+        cli_json_add_text(json, "text", value);
     } else {
-        printf("null");
+        cli_json_add_text(json, "reason", value != NULL ? value : "");
     }
-    printf(", ");
-    cli_json_field(stdout, "text", value, false);
-    printf("}, ");
+    cli_json_close_object(json);
     free(value);
 }
 
 /* "/folder, trusted: why", or "none: why" */
-static void print_cache(const char *text)
+static void add_cache(struct cli_json *json, const char *text)
 {
     char *value = cli_copy_fact(&text, "cache");
     const bool is_usable = value != NULL && value[0] == '/';
 
-    printf("\"cache\": {\"usable\": %s, ", is_usable ? "true" : "false");
+    cli_json_open_object(json, "cache");
+    cli_json_add_bool(json, "usable", is_usable);
     if (is_usable) {
-        char *end = strstr(value, ", trusted");
+        const char *end = strstr(value, ", trusted");
 
-        printf("\"folder\": ");
-        cli_json_text(stdout, value, end != NULL ? (size_t)(end - value) : strlen(value));
+        cli_json_add_bytes(json, "folder", value,
+                           end != NULL ? (size_t)(end - value) : strlen(value));
     } else {
-        cli_json_field(stdout, "reason", value != NULL ? value : "", false);
+        cli_json_add_text(json, "reason", value != NULL ? value : "");
     }
-    printf("}, ");
+    cli_json_close_object(json);
     free(value);
 }
 
 /* "cache root 1: /path, read-only, ...", or ", not used: why" */
-static void print_roots(const char *text)
+static void add_roots(struct cli_json *json, const char *text)
 {
     char name[32];
-    const char *comma = "";
 
-    printf("\"cache_roots\": [");
+    cli_json_open_list(json, "cache_roots");
     for (unsigned number = 1;; number++) {
         snprintf(name, sizeof(name), "cache root %u", number);
         char *value = cli_copy_fact(&text, name);
@@ -156,58 +150,68 @@ static void print_roots(const char *text)
         if (value == NULL) {
             break;
         }
-        printf("%s{\"number\": %u, \"used\": %s, ", comma, number,
-               strstr(value, ", not used: ") == NULL ? "true" : "false");
-        cli_json_field(stdout, "text", value, false);
-        printf("}");
-        comma = ", ";
+        cli_json_open_object(json, NULL);
+        cli_json_add_uint(json, "number", number);
+        cli_json_add_bool(json, "used", strstr(value, ", not used: ") == NULL);
+        cli_json_add_text(json, "text", value);
+        cli_json_close_object(json);
         free(value);
     }
-    printf("], ");
+    cli_json_close_list(json);
 }
 
-static void print_device(const struct finding *finding)
+static void add_device(struct cli_json *json, const struct finding *finding)
 {
     jit_gemm_device_info info = {.struct_size = sizeof(info)};
+    char version[32];
 
     if (jit_gemm_device_get_info(finding->context, &info) != JIT_GEMM_OK) {
-        printf("\"device\": null, ");
-        cli_json_field(stdout, "device_error", jit_gemm_last_error(), true);
+        cli_json_add_null(json, "device");
+        cli_json_add_text(json, "device_error", jit_gemm_last_error());
         return;
     }
-    printf("\"device\": {\"ordinal\": %d, ", info.ordinal);
-    cli_json_field(stdout, "name", info.name, true);
-    printf("\"compute_capability\": \"%d.%d\", \"multiprocessors\": %d, "
-           "\"memory_bytes\": %lld, \"l2_bytes\": %lld, \"smem_bytes\": %d, "
-           "\"cuda\": \"%d.%d\", \"is_emulated\": %s}, ",
-           info.cc_major, info.cc_minor, info.sm_count, (long long)info.memory_bytes,
-           (long long)info.l2_bytes, info.smem_optin_bytes, info.driver_version / 1000,
-           info.driver_version % 1000 / 10, info.is_emulated ? "true" : "false");
+    cli_json_open_object(json, "device");
+    cli_json_add_int(json, "ordinal", info.ordinal);
+    cli_json_add_text(json, "name", info.name);
+    snprintf(version, sizeof(version), "%d.%d", info.cc_major, info.cc_minor);
+    cli_json_add_text(json, "compute_capability", version);
+    cli_json_add_int(json, "multiprocessors", info.sm_count);
+    cli_json_add_int(json, "memory_bytes", info.memory_bytes);
+    cli_json_add_int(json, "l2_bytes", info.l2_bytes);
+    cli_json_add_int(json, "smem_bytes", info.smem_optin_bytes);
+    snprintf(version, sizeof(version), "%d.%d", info.driver_version / 1000,
+             info.driver_version % 1000 / 10);
+    cli_json_add_text(json, "cuda", version);
+    cli_json_add_bool(json, "is_emulated", info.is_emulated);
+    cli_json_close_object(json);
 }
 
 static void print_json(const struct finding *own, const struct finding *emulator,
                        const char *emulator_text)
 {
-    printf("{\"command\": \"doctor\", ");
-    cli_json_field(stdout, "version", jit_gemm_version_string(), true);
-    cli_json_field(stdout, "arch", jit_gemm_context_arch(own->context), true);
-    printf("\"can_run\": %s, ", own->status == JIT_GEMM_OK ? "true" : "false");
-    cli_json_field(stdout, "status", jit_gemm_status_name(own->status), true);
-    print_fact(own->text, "driver", "driver");
-    print_device(own);
-    print_library(own->text, "compiler", "nvrtc ");
-    print_library(own->text, "linker", "nvjitlink ");
-    print_cache(own->text);
-    print_roots(own->text);
-    print_fact(own->text, "cache roots must be signed by", "cache_keys");
-    print_fact(own->text, "capsules", "capsules");
-    print_fact(own->text, "compiling", "compiling");
-    cli_json_field(stdout, "description", own->text, true);
-    printf("\"emulator\": {\"can_run\": %s, ",
-           emulator->status == JIT_GEMM_OK ? "true" : "false");
-    print_device(emulator);
-    cli_json_field(stdout, "description", emulator_text, false);
-    printf("}}\n");
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "doctor");
+    cli_json_add_text(&json, "version", jit_gemm_version_string());
+    cli_json_add_text(&json, "arch", jit_gemm_context_arch(own->context));
+    cli_json_add_bool(&json, "can_run", own->status == JIT_GEMM_OK);
+    cli_json_add_text(&json, "status", jit_gemm_status_name(own->status));
+    add_fact(&json, own->text, "driver", "driver");
+    add_device(&json, own);
+    add_library(&json, own->text, "compiler", "nvrtc ");
+    add_library(&json, own->text, "linker", "nvjitlink ");
+    add_cache(&json, own->text);
+    add_roots(&json, own->text);
+    add_fact(&json, own->text, "cache roots must be signed by", "cache_keys");
+    add_fact(&json, own->text, "capsules", "capsules");
+    add_fact(&json, own->text, "compiling", "compiling");
+    cli_json_add_text(&json, "description", own->text);
+    cli_json_open_object(&json, "emulator");
+    cli_json_add_bool(&json, "can_run", emulator->status == JIT_GEMM_OK);
+    add_device(&json, emulator);
+    cli_json_add_text(&json, "description", emulator_text);
+    cli_json_close_object(&json);
+    cli_json_close_object(&json);
 }
 
 /* "name: fact" each. */

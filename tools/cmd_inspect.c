@@ -212,56 +212,65 @@ static void print_text(const struct findings *findings)
 
 /* ----------------------------------------------------------------------- for programs */
 
-static void print_json_code(const struct listing *listing)
+static void add_code(struct cli_json *json, const struct listing *listing)
 {
-    printf(", \"instructions\": %u, \"mix\": {", listing->instructions);
+    cli_json_add_uint(json, "instructions", listing->instructions);
+    cli_json_open_object(json, "mix");
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
-        printf("%s\"%s\": %u", kind ? ", " : "", kinds[kind].name,
-               count_kind(listing, kind));
+        cli_json_add_uint(json, kinds[kind].name, count_kind(listing, kind));
     }
-    printf("}, \"opcodes\": {");
+    cli_json_close_object(json);
+    cli_json_open_object(json, "opcodes");
     for (size_t i = 0; i < listing->opcode_count; i++) {
-        printf("%s\"%s\": %u", i ? ", " : "", listing->opcodes[i].name,
-               listing->opcodes[i].count);
+        cli_json_add_uint(json, listing->opcodes[i].name, listing->opcodes[i].count);
     }
-    printf("}, \"loops\": [");
+    cli_json_close_object(json);
+    cli_json_open_list(json, "loops");
     for (size_t i = 0; i < listing->loop_count; i++) {
         const struct listing_loop *loop = &listing->loops[i];
 
-        printf("%s{\"address\": %u, \"outer\": %u, \"instructions\": %u, "
-               "\"multiplications\": %u, \"tma_loads\": %u, \"commits\": %u, "
-               "\"tmem_loads\": %u}",
-               i ? ", " : "", loop->address, loop->outer, loop->instructions,
-               loop->multiplications, loop->tma_loads, loop->commits, loop->tmem_loads);
+        cli_json_open_object(json, NULL);
+        cli_json_add_uint(json, "address", loop->address);
+        cli_json_add_uint(json, "outer", loop->outer);
+        cli_json_add_uint(json, "instructions", loop->instructions);
+        cli_json_add_uint(json, "multiplications", loop->multiplications);
+        cli_json_add_uint(json, "tma_loads", loop->tma_loads);
+        cli_json_add_uint(json, "commits", loop->commits);
+        cli_json_add_uint(json, "tmem_loads", loop->tmem_loads);
+        cli_json_close_object(json);
     }
-    printf("]");
+    cli_json_close_list(json);
 }
 
 static void print_json(const struct findings *findings)
 {
     const struct cubin_kernel *kernel = findings->kernel;
     const jit_gemm_info *info = findings->info;
+    struct cli_json json = {.file = stdout};
 
-    printf("{\"command\": \"inspect\", ");
-    cli_json_field(stdout, "kernel", kernel->name, true);
+    cli_json_open_command(&json, "inspect");
+    cli_json_add_text(&json, "kernel", kernel->name);
     if (info != NULL) {
-        cli_json_field(stdout, "problem", findings->problem, true);
-        cli_json_field(stdout, "arch", info->arch, true);
-        cli_json_field(stdout, "config", info->config, true);
-        cli_json_field(stdout, "recipe", info->recipe, true);
-        printf("\"smem_bytes\": %u, \"tmem_columns\": %u, \"compile_ms\": %.3f, ",
-               info->smem_bytes, info->tmem_columns, info->compile_ms);
+        cli_json_add_text(&json, "problem", findings->problem);
+        cli_json_add_text(&json, "arch", info->arch);
+        cli_json_add_text(&json, "config", info->config);
+        cli_json_add_text(&json, "recipe", info->recipe);
+        cli_json_add_uint(&json, "smem_bytes", info->smem_bytes);
+        cli_json_add_uint(&json, "tmem_columns", info->tmem_columns);
+        cli_json_add_double(&json, "compile_ms", info->compile_ms);
     }
-    printf("\"registers\": %u, \"allowed_registers\": %u, \"local_bytes\": %u, "
-           "\"max_threads\": %u, \"static_smem_bytes\": %u, \"named_barriers\": %u, "
-           "\"tensor_group\": %u, \"code_bytes\": %llu",
-           kernel->registers, count_allowed_registers(findings), kernel->frame_bytes,
-           kernel->max_threads, kernel->static_smem, kernel->named_barriers,
-           kernel->tensor_group, (unsigned long long)kernel->code_bytes);
+    cli_json_add_uint(&json, "registers", kernel->registers);
+    cli_json_add_uint(&json, "allowed_registers", count_allowed_registers(findings));
+    cli_json_add_uint(&json, "local_bytes", kernel->frame_bytes);
+    cli_json_add_uint(&json, "max_threads", kernel->max_threads);
+    cli_json_add_uint(&json, "static_smem_bytes", kernel->static_smem);
+    cli_json_add_uint(&json, "named_barriers", kernel->named_barriers);
+    cli_json_add_uint(&json, "tensor_group", kernel->tensor_group);
+    cli_json_add_uint(&json, "code_bytes", kernel->code_bytes);
     if (findings->listing != NULL) {
-        print_json_code(findings->listing);
+        add_code(&json, findings->listing);
     }
-    printf("}\n");
+    cli_json_close_object(&json);
 }
 
 /* -------------------------------------------------------------------------------- whole */

@@ -129,12 +129,14 @@ static int print_plan(const struct cli_problem *problem, jit_gemm_context *conte
     if (status != JIT_GEMM_OK) {
         code = cli_report(status, &snippet, form->verbose);
     } else if (form->json) {
-        printf("{\"command\": \"plan\", ");
-        cli_json_field(stdout, "problem", text, true);
-        cli_json_field(stdout, "arch", jit_gemm_context_arch(context), true);
-        cli_json_field(stdout, "plan", plan, true); /* the same as text */
-        plan_write_json(stdout, plan);
-        printf("}\n");
+        struct cli_json json = {.file = stdout};
+
+        cli_json_open_command(&json, "plan");
+        cli_json_add_text(&json, "problem", text);
+        cli_json_add_text(&json, "arch", jit_gemm_context_arch(context));
+        cli_json_add_text(&json, "plan", plan); /* the same as text */
+        plan_add_json(&json, plan);
+        cli_json_close_object(&json);
     } else {
         print_plan_text(plan, form->all);
     }
@@ -183,27 +185,31 @@ static size_t count_kernels(const jit_gemm_band *bands, size_t count)
 static void print_bands_json(const char *problem, const char *arch, const char *range,
                              const jit_gemm_band *bands, size_t count)
 {
-    printf("{\"command\": \"plan\", ");
-    cli_json_field(stdout, "problem", problem, true);
-    cli_json_field(stdout, "arch", arch, true);
-    cli_json_field(stdout, "sweep", range, true);
-    printf("\"kernels\": %zu, \"bands\": [", count_kernels(bands, count));
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "plan");
+    cli_json_add_text(&json, "problem", problem);
+    cli_json_add_text(&json, "arch", arch);
+    cli_json_add_text(&json, "sweep", range);
+    cli_json_add_uint(&json, "kernels", count_kernels(bands, count));
+    cli_json_open_list(&json, "bands");
     for (size_t i = 0; i < count; i++) {
         const jit_gemm_band *band = &bands[i];
 
-        printf("%s{\"first\": %" PRId64 ", \"last\": %" PRId64
-               ", \"kernel\": %u, \"planned\": %" PRId64 ", \"first_us\": ",
-               i > 0 ? ", " : "", band->first, band->last, band->kernel, band->planned);
-        cli_json_number(stdout, band->first_us);
-        printf(", \"last_us\": ");
-        cli_json_number(stdout, band->last_us);
-        printf(", \"loss\": ");
-        cli_json_number(stdout, band->loss);
-        printf(", \"loss_size\": %" PRId64 ", ", band->loss_size);
-        cli_json_field(stdout, "config", band->config, false);
-        printf("}");
+        cli_json_open_object(&json, NULL);
+        cli_json_add_int(&json, "first", band->first);
+        cli_json_add_int(&json, "last", band->last);
+        cli_json_add_uint(&json, "kernel", band->kernel);
+        cli_json_add_int(&json, "planned", band->planned);
+        cli_json_add_double(&json, "first_us", band->first_us);
+        cli_json_add_double(&json, "last_us", band->last_us);
+        cli_json_add_double(&json, "loss", band->loss);
+        cli_json_add_int(&json, "loss_size", band->loss_size);
+        cli_json_add_text(&json, "config", band->config);
+        cli_json_close_object(&json);
     }
-    printf("]}\n");
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
 }
 
 static void print_bands_text(const char *arch, const char *range,

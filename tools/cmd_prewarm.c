@@ -201,29 +201,33 @@ static int split_archs(char *text, const char *archs[MAX_ARCHS], size_t *ret_cou
 static void print_json(const struct cli_manifest_job *job, jit_gemm_status status,
                        const jit_gemm_prewarm_result *result, double seconds)
 {
-    printf("{");
-    cli_json_field(stdout, "command", job->name, true);
-    cli_json_field(stdout, "status", jit_gemm_status_name(status), true);
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, job->name);
+    cli_json_add_text(&json, "status", jit_gemm_status_name(status));
     if (status != JIT_GEMM_OK) {
-        cli_json_field(stdout, "error", jit_gemm_last_error(), true);
+        cli_json_add_text(&json, "error", jit_gemm_last_error());
     }
-    printf("\"total\": %zu, \"cached\": %zu, \"failed\": %zu, \"jobs\": %u", result->total,
-           result->cached, result->failed, result->jobs);
+    cli_json_add_uint(&json, "total", result->total);
+    cli_json_add_uint(&json, "cached", result->cached);
+    cli_json_add_uint(&json, "failed", result->failed);
+    cli_json_add_uint(&json, "jobs", result->jobs);
     if (job->only_estimate) {
-        printf(", \"missing\": %zu, \"estimated_seconds\": ", result->missing);
-        cli_json_number(stdout, result->estimated_seconds);
-        printf(", \"estimated_bytes\": %" PRIu64, result->estimated_bytes);
+        cli_json_add_uint(&json, "missing", result->missing);
+        cli_json_add_double(&json, "estimated_seconds", result->estimated_seconds);
+        cli_json_add_uint(&json, "estimated_bytes", result->estimated_bytes);
     } else if (!job->require_cached) {
-        printf(", \"compiled\": %zu, \"seconds\": ", result->compiled);
-        cli_json_number(stdout, seconds);
+        cli_json_add_uint(&json, "compiled", result->compiled);
+        cli_json_add_double(&json, "seconds", seconds);
     }
     if (job->bundle != NULL && status == JIT_GEMM_OK) {
-        printf(", \"bundle\": {\"kernels\": %zu, \"bytes\": %" PRIu64 ", ",
-               result->bundle_kernels, result->bundle_bytes);
-        cli_json_field(stdout, "path", job->bundle, false);
-        printf("}");
+        cli_json_open_object(&json, "bundle");
+        cli_json_add_uint(&json, "kernels", result->bundle_kernels);
+        cli_json_add_uint(&json, "bytes", result->bundle_bytes);
+        cli_json_add_text(&json, "path", job->bundle);
+        cli_json_close_object(&json);
     }
-    printf("}\n");
+    cli_json_close_object(&json);
 }
 
 static void print_summary(const struct cli_manifest_job *job, jit_gemm_status status,

@@ -120,51 +120,49 @@ static void print_facts(const struct run_state *state, const char *text)
 
 /* Whether the reference was compared with the interpreted snippet; why not, if there is
  * one. */
-static void print_json_interpretation(const struct run_interpretation *interpretation)
+static void add_interpretation(struct cli_json *json,
+                               const struct run_interpretation *interpretation)
 {
-    printf(", \"interpreted\": %s, \"interpreted_elements\": %" PRIu64,
-           interpretation->elements > 0 && interpretation->reason[0] == '\0' ? "true"
-                                                                             : "false",
-           interpretation->elements);
-    if (interpretation->reason[0] != '\0') {
-        printf(", ");
-        cli_json_field(stdout, "not_interpreted", interpretation->reason, false);
+    const bool is_whole = interpretation->reason[0] == '\0';
+
+    cli_json_add_bool(json, "interpreted", interpretation->elements > 0 && is_whole);
+    cli_json_add_uint(json, "interpreted_elements", interpretation->elements);
+    if (!is_whole) {
+        cli_json_add_text(json, "not_interpreted", interpretation->reason);
     }
 }
 
 static void print_json(const struct run_state *state, const char *word, const char *text)
 {
     const jit_gemm_info *info = &state->launch.info;
+    struct cli_json json = {.file = stdout};
 
-    printf("{\"command\": \"run\", ");
-    cli_json_field(stdout, "result", word, true);
-    cli_json_field(stdout, "problem", text, true);
-    printf("\"rel_error\": ");
-    cli_json_number(stdout, state->verdict.rel_error);
-    printf(", ");
-    cli_json_field(stdout, "device", state->launch.device.name, true);
-    cli_json_field(stdout, "arch", info->arch, true);
-    cli_json_field(stdout, "origin", jit_gemm_origin_name(info->origin), true);
-    printf("\"kernel_us\": ");
-    cli_json_number(stdout, state->kernel_us);
-    printf(", \"compile_ms\": ");
-    cli_json_number(stdout, info->compile_ms);
-    printf(", \"load_ms\": ");
-    cli_json_number(stdout, info->load_ms);
+    cli_json_open_command(&json, "run");
+    cli_json_add_text(&json, "result", word);
+    cli_json_add_text(&json, "problem", text);
+    cli_json_add_double(&json, "rel_error", state->verdict.rel_error);
+    cli_json_add_text(&json, "device", state->launch.device.name);
+    cli_json_add_text(&json, "arch", info->arch);
+    cli_json_add_text(&json, "origin", jit_gemm_origin_name(info->origin));
+    cli_json_add_double(&json, "kernel_us", state->kernel_us);
+    cli_json_add_double(&json, "compile_ms", info->compile_ms);
+    cli_json_add_double(&json, "load_ms", info->load_ms);
     if (!state->launch.device.is_emulated) {
-        printf(", \"registers\": %u, \"spill_bytes\": %u", info->registers,
-               info->spill_bytes);
+        cli_json_add_uint(&json, "registers", info->registers);
+        cli_json_add_uint(&json, "spill_bytes", info->spill_bytes);
     }
-    print_json_interpretation(&state->verdict.interpretation);
-    printf(", \"findings\": %" PRIu64, state->findings);
-    printf(", \"emulated\": %s, \"smem_bytes\": %u, \"threads\": %u, "
-           "\"grid_ctas\": %u, \"workspace_bytes\": %" PRIu64 ", \"launches\": %u, ",
-           state->launch.device.is_emulated ? "true" : "false", info->smem_bytes,
-           info->threads, info->grid_ctas, info->workspace_bytes, info->launches);
-    cli_json_field(stdout, "key", info->key, true);
-    cli_json_field(stdout, "recipe", info->recipe, true);
-    cli_json_field(stdout, "config", info->config, false);
-    printf("}\n");
+    add_interpretation(&json, &state->verdict.interpretation);
+    cli_json_add_uint(&json, "findings", state->findings);
+    cli_json_add_bool(&json, "emulated", state->launch.device.is_emulated);
+    cli_json_add_uint(&json, "smem_bytes", info->smem_bytes);
+    cli_json_add_uint(&json, "threads", info->threads);
+    cli_json_add_uint(&json, "grid_ctas", info->grid_ctas);
+    cli_json_add_uint(&json, "workspace_bytes", info->workspace_bytes);
+    cli_json_add_uint(&json, "launches", info->launches);
+    cli_json_add_text(&json, "key", info->key);
+    cli_json_add_text(&json, "recipe", info->recipe);
+    cli_json_add_text(&json, "config", info->config);
+    cli_json_close_object(&json);
 }
 
 static void print_last_line(const struct run_state *state, const char *word)

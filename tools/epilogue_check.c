@@ -36,7 +36,7 @@ static const char *origin_word(jit_gemm_diagnostic_origin origin)
     return "system";
 }
 
-static void print_json_diagnostics(void)
+static void add_diagnostics(struct cli_json *json)
 {
     jit_gemm_diagnostics *diagnostics = NULL;
     size_t count = 0;
@@ -50,16 +50,16 @@ static void print_json_diagnostics(void)
         if (jit_gemm_diagnostics_get(diagnostics, i, &item) != JIT_GEMM_OK) {
             continue;
         }
-        printf("%s\n  {", i > 0 ? "," : "");
-        cli_json_field(stdout, "severity",
-                       item.severity == JIT_GEMM_SEVERITY_ERROR ? "error" : "warning",
-                       true);
-        cli_json_field(stdout, "origin", origin_word(item.origin), true);
-        printf("\"line\": %u, \"column\": %u, ", item.line, item.column);
-        cli_json_field(stdout, "where", item.where, true);
-        cli_json_field(stdout, "text", item.text, true);
-        cli_json_field(stdout, "hint", item.hint, false);
-        printf("}");
+        cli_json_open_object(json, NULL);
+        cli_json_add_text(json, "severity",
+                          item.severity == JIT_GEMM_SEVERITY_ERROR ? "error" : "warning");
+        cli_json_add_text(json, "origin", origin_word(item.origin));
+        cli_json_add_uint(json, "line", item.line);
+        cli_json_add_uint(json, "column", item.column);
+        cli_json_add_text(json, "where", item.where);
+        cli_json_add_text(json, "text", item.text);
+        cli_json_add_text(json, "hint", item.hint);
+        cli_json_close_object(json);
     }
     jit_gemm_diagnostics_destroy(&diagnostics);
 }
@@ -67,21 +67,23 @@ static void print_json_diagnostics(void)
 static void print_json(jit_gemm_status status, const char *arch,
                        jit_gemm_epilogue_depth depth)
 {
-    printf("{\"command\": \"epilogue check\", \"ok\": %s, ",
-           status == JIT_GEMM_OK ? "true" : "false");
-    cli_json_field(stdout, "status", jit_gemm_status_name(status), true);
-    cli_json_field(stdout, "arch", arch, true);
-    if (status == JIT_GEMM_OK) {
-        cli_json_field(stdout, "checked",
-                       depth == JIT_GEMM_EPILOGUE_COMPILED ? "compiled" : "scanned", true);
-    } else {
-        printf("\"checked\": null, ");
+    struct cli_json json = {.file = stdout, .has_lines = true};
+    const bool is_good = status == JIT_GEMM_OK;
+
+    cli_json_open_command(&json, "epilogue check");
+    cli_json_add_bool(&json, "ok", is_good);
+    cli_json_add_text(&json, "status", jit_gemm_status_name(status));
+    cli_json_add_text(&json, "arch", arch);
+    cli_json_add_text(&json, "checked",
+                      !is_good                              ? NULL
+                      : depth == JIT_GEMM_EPILOGUE_COMPILED ? "compiled"
+                                                            : "scanned");
+    cli_json_open_list(&json, "diagnostics");
+    if (!is_good) {
+        add_diagnostics(&json);
     }
-    printf("\"diagnostics\": [");
-    if (status != JIT_GEMM_OK) {
-        print_json_diagnostics();
-    }
-    printf("]}\n");
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
 }
 
 static int check_epilogue(const struct cli_context_options *options,

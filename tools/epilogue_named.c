@@ -132,26 +132,27 @@ static int read_d(const char *text, jit_gemm_dtype *ret_d)
     return cli_usage_error("--d: there is no type `%s`; %s", text, hint);
 }
 
-static void print_json(const jit_gemm_named_epilogue *named)
+static void add_named(struct cli_json *json, const jit_gemm_named_epilogue *named)
 {
-    printf("{");
-    cli_json_field(stdout, "name", named->name, true);
-    cli_json_field(stdout, "math", named->math, true);
-    cli_json_field(stdout, "cublaslt", named->cublaslt, true);
-    cli_json_field(stdout, "source", named->source, true);
-    printf("\"operands\": [");
+    cli_json_open_object(json, NULL);
+    cli_json_add_text(json, "name", named->name);
+    cli_json_add_text(json, "math", named->math);
+    cli_json_add_text(json, "cublaslt", named->cublaslt);
+    cli_json_add_text(json, "source", named->source);
+    cli_json_open_list(json, "operands");
     for (uint32_t i = 0; i < named->operand_count; i++) {
         const jit_gemm_operand *operand = &named->operands[i];
 
-        printf("%s{", i > 0 ? ", " : "");
-        cli_json_field(stdout, "name", operand->name, true);
-        cli_json_field(stdout, "kind", kind_name(operand->kind), true);
-        cli_json_field(stdout, "type", type_name(operand->dtype), true);
-        cli_json_field(stdout, "role",
-                       operand->role == JIT_GEMM_OPERAND_OUTPUT ? "out" : "in", false);
-        printf("}");
+        cli_json_open_object(json, NULL);
+        cli_json_add_text(json, "name", operand->name);
+        cli_json_add_text(json, "kind", kind_name(operand->kind));
+        cli_json_add_text(json, "type", type_name(operand->dtype));
+        cli_json_add_text(json, "role",
+                          operand->role == JIT_GEMM_OPERAND_OUTPUT ? "out" : "in");
+        cli_json_close_object(json);
     }
-    printf("]}");
+    cli_json_close_list(json);
+    cli_json_close_object(json);
 }
 
 static void print_text(const jit_gemm_named_epilogue *named)
@@ -172,6 +173,7 @@ static void print_text(const jit_gemm_named_epilogue *named)
 
 int epilogue_list(int argc, char **argv)
 {
+    struct cli_json writer = {.file = stdout, .has_lines = true};
     bool json = false;
     int words = 0;
     const struct cli_option table[] = {
@@ -186,6 +188,9 @@ int epilogue_list(int argc, char **argv)
         return cli_usage_error("epilogue list takes no words; `epilogue show %s` shows one",
                                argv[1]);
     }
+    if (json) {
+        cli_json_open_list(&writer, NULL);
+    }
     for (uint32_t i = 0; i < jit_gemm_epilogue_named_count(); i++) {
         jit_gemm_named_epilogue named = {.struct_size = sizeof(named)};
         const jit_gemm_status status =
@@ -195,8 +200,7 @@ int epilogue_list(int argc, char **argv)
             return cli_report(status, NULL, false);
         }
         if (json) {
-            printf("%s", i > 0 ? ",\n " : "[");
-            print_json(&named);
+            add_named(&writer, &named);
         } else {
             printf("%s%-24s%s ", cli_tone(stdout, CLI_TONE_HEAD), named.name,
                    cli_tone(stdout, CLI_TONE_END));
@@ -204,7 +208,7 @@ int epilogue_list(int argc, char **argv)
         }
     }
     if (json) {
-        printf("]\n");
+        cli_json_close_list(&writer);
     }
     return CLI_OK;
 }
@@ -238,8 +242,9 @@ int epilogue_show(int argc, char **argv)
             cli_near_epilogue(argv[1], "`jit-gemm epilogue list` has them").text);
     }
     if (json) {
-        print_json(&named);
-        printf("\n");
+        struct cli_json writer = {.file = stdout};
+
+        add_named(&writer, &named);
     } else {
         print_text(&named);
     }

@@ -35,30 +35,25 @@ static bool begins_with(const struct part *part, const char *word)
     return part->size >= size && memcmp(part->text, word, size) == 0;
 }
 
-static void write_string(FILE *file, const char *name, const struct part *part)
+static void add_part(struct cli_json *json, const char *name, const struct part *part)
 {
-    fprintf(file, "\"%s\": ", name);
-    cli_json_text(file, part->text, part->size);
+    cli_json_add_bytes(json, name, part->text, part->size);
 }
 
-/* "kernel=gemm tile=128x256" as an object of texts. */
-static void write_config(FILE *file, struct part config)
+/* "kernel=gemm tile=128x256" as it is, and as an object of texts. */
+static void add_config(struct cli_json *json, struct part config)
 {
-    const char *comma = "";
-
-    write_string(file, "config", &config);
-    fprintf(file, ", \"keys\": {");
+    add_part(json, "config", &config);
+    cli_json_open_object(json, "keys");
     while (config.size > 0) {
         struct part word = take_part(&config, " ");
         const struct part key = take_part(&word, "=");
+        char name[32];
 
-        fprintf(file, "%s", comma);
-        cli_json_text(file, key.text, key.size);
-        fprintf(file, ": ");
-        cli_json_text(file, word.text, word.size);
-        comma = ", ";
+        snprintf(name, sizeof(name), "%.*s", (int)key.size, key.text);
+        add_part(json, name, &word);
     }
-    fprintf(file, "}");
+    cli_json_close_object(json);
 }
 
 /* A number with a word before or behind it, as the plan's text has it. */
@@ -75,8 +70,9 @@ static const struct number numbers[] = {
 };
 enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* Is the item this number? Writes it, and of tiles their waves. */
-static bool write_number(FILE *file, const struct part *item, const struct number *number)
+/* Is the item this number? Adds it, and of tiles their waves. */
+static bool add_number(struct cli_json *json, const struct part *item,
+                       const struct number *number)
 {
     char text[64];
     char *end;
@@ -91,17 +87,15 @@ static bool write_number(FILE *file, const struct part *item, const struct numbe
         strncmp(end, number->behind, strlen(number->behind)) != 0) {
         return false;
     }
-    fprintf(file, ", \"%s\": ", number->name);
-    cli_json_number(file, value);
+    cli_json_add_double(json, number->name, value);
     if (strcmp(number->name, "tiles") == 0) {
-        fprintf(file, ", \"waves\": ");
-        cli_json_number(file, strtod(end + strlen(number->behind), NULL));
+        cli_json_add_double(json, "waves", strtod(end + strlen(number->behind), NULL));
     }
     return true;
 }
 
 /* "predicted 3.6 us, 4 tiles in 0.03 waves, ...": numbers by name, the rest as notes. */
-static void write_items(FILE *file, struct part items)
+static void add_items(struct cli_json *json, struct part items)
 {
     struct part notes[32];
     size_t count = 0;
@@ -111,67 +105,60 @@ static void write_items(FILE *file, struct part items)
         bool is_number = false;
 
         for (int i = 0; i < NUMBER_COUNT && !is_number; i++) {
-            is_number = write_number(file, &item, &numbers[i]);
+            is_number = add_number(json, &item, &numbers[i]);
         }
         if (!is_number && count < sizeof(notes) / sizeof(notes[0])) {
             notes[count++] = item;
         }
     }
-    fprintf(file, ", \"notes\": [");
+    cli_json_open_list(json, "notes");
     for (size_t i = 0; i < count; i++) {
-        fprintf(file, "%s", i > 0 ? ", " : "");
-        cli_json_text(file, notes[i].text, notes[i].size);
+        add_part(json, NULL, &notes[i]);
     }
-    fprintf(file, "]");
+    cli_json_close_list(json);
 }
 
 /* "VERDICT: CONFIG: REASON: NUMBERS", of which a chosen one has no reason, and one that
  * cannot be no numbers. */
-static void write_candidate(FILE *file, struct part line)
+static void add_candidate(struct cli_json *json, struct part line)
 {
     const struct part verdict = take_part(&line, ": ");
     const struct part config = take_part(&line, ": ");
     const char *at = memmem(line.text, line.size, "predicted ", strlen("predicted "));
     struct part reason = line;
 
-    fprintf(file, "{");
-    write_string(file, "verdict", &verdict);
-    fprintf(file, ", ");
-    write_config(file, config);
+    cli_json_open_object(json, NULL);
+    add_part(json, "verdict", &verdict);
+    add_config(json, config);
     if (at != NULL) {
         reason.size = (size_t)(at - line.text);
         reason.size -= reason.size >= 2 ? 2 : reason.size; /* ": " */
     }
     if (reason.size > 0) {
-        fprintf(file, ", ");
-        write_string(file, "reason", &reason);
+        add_part(json, "reason", &reason);
     }
     if (at != NULL) {
-        write_items(file, (struct part){at, line.size - (size_t)(at - line.text)});
+        add_items(json, (struct part){at, line.size - (size_t)(at - line.text)});
     }
-    fprintf(file, "}");
+    cli_json_close_object(json);
 }
 
-void plan_write_json(FILE *file, const char *plan)
+void plan_add_json(struct cli_json *json, const char *plan)
 {
     struct part rest = {plan, strlen(plan)};
     struct part first = rest;
     struct part line = take_part(&first, "\n");
-    const char *comma = "";
 
     if (begins_with(&line, "recipe: ")) {
         (void)take_part(&line, ": ");
-        write_string(file, "recipe", &line);
+        add_part(json, "recipe", &line);
         rest = first;
     } else {
-        fprintf(file, "\"recipe\": null");
+        cli_json_add_null(json, "recipe");
     }
-    fprintf(file, ", \"candidates\": [");
+    cli_json_open_list(json, "candidates");
     while (rest.size > 0) {
-        line = take_part(&rest, "\n");
-        fprintf(file, "%s", comma);
-        write_candidate(file, line);
-        comma = ", ";
+        add_candidate(json, take_part(&rest, "\n"));
     }
-    fprintf(file, "]");
+    cli_json_close_list(json);
 }

@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
+#include "cli_json.h"
 #include "jit_gemm/family.h"
 
-/* The lines of a plan as a JSON array: an object for each config, the chosen one first;
- * `recipe`, a text or null, goes before it. Members of one object. */
-void plan_write_json(FILE *file, const char *plan);
+/* Adds the lines of a plan as the list `candidates`, an object for each config, the chosen
+ * one first; `recipe`, a text or null, goes before it. */
+void plan_add_json(struct cli_json *json, const char *plan);
 
 /* Bands as an SVG picture: predicted time over sizes, a colour for each kernel. */
 struct sweep_picture {

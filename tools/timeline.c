@@ -84,55 +84,80 @@ static struct span find_span(const struct timeline *timeline)
 
 /* ---------------------------------------------------------------------- trace events */
 
-static void write_json_event(const struct timeline *timeline, uint64_t begin, uint32_t cta,
-                             uint32_t track, const jit_gemm_trace_event *event, FILE *file)
+static void add_event(struct cli_json *json, uint64_t begin, uint32_t cta, uint32_t track,
+                      const jit_gemm_trace_event *event)
 {
-    (void)timeline;
-    fprintf(file,
-            ",\n{\"name\": \"%s %" PRIu32 ",%" PRIu32 "\", \"cat\": \"%s\", \"ph\": \"X\", "
-            "\"ts\": %.3f, \"dur\": %.3f, \"pid\": %" PRIu32 ", \"tid\": %" PRIu32
-            ", \"args\": {\"row\": %" PRIu32 ", \"col\": %" PRIu32 ", \"batch\": %" PRIu32
-            ", \"sm\": %" PRIu32 "}}",
-            jit_gemm_trace_track_name(track), event->row, event->col,
-            jit_gemm_trace_track_name(track), (double)(event->begin_ns - begin) * 1e-3,
-            (double)(event->end_ns - event->begin_ns) * 1e-3, cta, track, event->row,
-            event->col, event->batch, event->sm);
+    const char *role = jit_gemm_trace_track_name(track);
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s %" PRIu32 ",%" PRIu32, role, event->row, event->col);
+    cli_json_open_object(json, NULL);
+    cli_json_add_text(json, "name", name);
+    cli_json_add_text(json, "cat", role);
+    cli_json_add_text(json, "ph", "X");
+    cli_json_add_double(json, "ts", (double)(event->begin_ns - begin) * 1e-3);
+    cli_json_add_double(json, "dur", (double)(event->end_ns - event->begin_ns) * 1e-3);
+    cli_json_add_uint(json, "pid", cta);
+    cli_json_add_uint(json, "tid", track);
+    cli_json_open_object(json, "args");
+    cli_json_add_uint(json, "row", event->row);
+    cli_json_add_uint(json, "col", event->col);
+    cli_json_add_uint(json, "batch", event->batch);
+    cli_json_add_uint(json, "sm", event->sm);
+    cli_json_close_object(json);
+    cli_json_close_object(json);
+}
+
+/* An event of the format that names CTA or role: `what` is process_name or thread_name,
+ * whose argument is a name. */
+static void add_name(struct cli_json *json, const char *what, uint32_t cta, uint32_t track,
+                     const char *name)
+{
+    cli_json_open_object(json, NULL);
+    cli_json_add_text(json, "name", what);
+    cli_json_add_text(json, "ph", "M");
+    cli_json_add_uint(json, "pid", cta);
+    cli_json_add_uint(json, "tid", track);
+    cli_json_open_object(json, "args");
+    cli_json_add_text(json, "name", name);
+    cli_json_close_object(json);
+    cli_json_close_object(json);
 }
 
 void timeline_write_json(const struct timeline *timeline, FILE *file)
 {
     const struct span span = find_span(timeline);
+    struct cli_json json = {.file = file, .has_lines = true};
 
-    fprintf(file, "{\"displayTimeUnit\": \"ns\", \"otherData\": {");
-    cli_json_field(file, "problem", timeline->problem, true);
-    cli_json_field(file, "config", timeline->config, true);
-    cli_json_field(file, "device", timeline->device, true);
-    fprintf(
-        file,
-        "\"emulated\": %s, \"modelled\": %s}, \"traceEvents\": [\n{\"name\": \"process_sort_index\", "
-        "\"ph\": \"M\", \"pid\": 0, \"args\": {\"sort_index\": 0}}",
-        timeline->is_emulated ? "true" : "false", timeline->is_modelled ? "true" : "false");
+    cli_json_open_object(&json, NULL);
+    cli_json_add_text(&json, "displayTimeUnit", "ns");
+    cli_json_open_object(&json, "otherData");
+    cli_json_add_text(&json, "problem", timeline->problem);
+    cli_json_add_text(&json, "config", timeline->config);
+    cli_json_add_text(&json, "device", timeline->device);
+    cli_json_add_bool(&json, "emulated", timeline->is_emulated);
+    cli_json_add_bool(&json, "modelled", timeline->is_modelled);
+    cli_json_close_object(&json);
+    cli_json_open_list(&json, "traceEvents");
     for (uint32_t cta = 0; cta < timeline->ctas; cta++) {
-        fprintf(file,
-                ",\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %" PRIu32
-                ", \"args\": {\"name\": \"CTA %" PRIu32 "\"}}",
-                cta, cta);
-        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
-            uint32_t count = count_events(timeline, cta, track);
+        char name[32];
 
-            if (count) {
-                fprintf(file,
-                        ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %" PRIu32
-                        ", \"tid\": %" PRIu32 ", \"args\": {\"name\": \"%s\"}}",
-                        cta, track, jit_gemm_trace_track_name(track));
+        snprintf(name, sizeof(name), "CTA %" PRIu32, cta);
+        add_name(&json, "process_name", cta, 0, name);
+        for (uint32_t track = 0; track < JIT_GEMM_TRACE_TRACKS; track++) {
+            const uint32_t count = count_events(timeline, cta, track);
+
+            if (count > 0) {
+                add_name(&json, "thread_name", cta, track,
+                         jit_gemm_trace_track_name(track));
             }
             for (uint32_t i = 0; i < count; i++) {
-                write_json_event(timeline, span.begin, cta, track,
-                                 event_at(timeline, cta, track, i), file);
+                add_event(&json, span.begin, cta, track, event_at(timeline, cta, track, i));
             }
         }
     }
-    fprintf(file, "\n]}\n");
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
 }
 
 /* --------------------------------------------------------------------------- picture */

@@ -69,31 +69,30 @@ static void print_json(const struct tune_problem *problem, const char *arch)
 {
     const double chosen_us = problem->candidates[0].measured_us;
 
-    printf("{\"command\": \"tune\", ");
-    cli_json_field(stdout, "problem", problem->text, true);
-    cli_json_field(stdout, "arch", arch, true);
-    printf("\"best\": %zu, \"candidates\": [", problem->best);
+    struct cli_json json = {.file = stdout};
+
+    cli_json_open_command(&json, "tune");
+    cli_json_add_text(&json, "problem", problem->text);
+    cli_json_add_text(&json, "arch", arch);
+    cli_json_add_uint(&json, "best", problem->best);
+    cli_json_open_list(&json, "candidates");
     for (size_t i = 0; i < problem->candidate_count; i++) {
         const struct tune_candidate *candidate = &problem->candidates[i];
 
-        printf("%s{", i > 0 ? ", " : "");
-        cli_json_field(stdout, "config", candidate->config, true);
-        printf("\"predicted_us\": ");
-        cli_json_number(stdout, candidate->predicted_us);
+        cli_json_open_object(&json, NULL);
+        cli_json_add_text(&json, "config", candidate->config);
+        cli_json_add_double(&json, "predicted_us", candidate->predicted_us);
         if (candidate->reason[0] != '\0') {
-            printf(", ");
-            cli_json_field(stdout, "not_made", candidate->reason, false);
+            cli_json_add_text(&json, "not_made", candidate->reason);
         } else {
-            printf(", \"measured_us\": ");
-            cli_json_number(stdout, candidate->measured_us);
-            printf(", \"ratio\": ");
-            cli_json_number(stdout, candidate->measured_us / chosen_us);
-            printf(", \"spread\": ");
-            cli_json_number(stdout, candidate->spread);
+            cli_json_add_double(&json, "measured_us", candidate->measured_us);
+            cli_json_add_double(&json, "ratio", candidate->measured_us / chosen_us);
+            cli_json_add_double(&json, "spread", candidate->spread);
         }
-        printf("}");
+        cli_json_close_object(&json);
     }
-    printf("]}\n");
+    cli_json_close_list(&json);
+    cli_json_close_object(&json);
 }
 
 void tune_print_problem(const struct tune_problem *problem, const char *arch, bool json)
@@ -154,20 +153,21 @@ void tune_print_summary(const struct tune_problems *problems, const char *path, 
     const size_t failed = problems->count - regret.measured;
 
     if (json) {
-        printf(
-            "{\"command\": \"tune\", \"summary\": {\"problems\": %zu, \"failed\": %zu, \"candidates\": %zu, "
-            "\"regret_median\": ",
-            problems->count, failed, regret.candidates);
-        cli_json_number(stdout, regret.median);
-        printf(", \"regret_p95\": ");
-        cli_json_number(stdout, regret.p95);
-        printf(", \"regret_worst\": ");
-        cli_json_number(stdout, regret.worst);
+        struct cli_json writer = {.file = stdout};
+
+        cli_json_open_command(&writer, "tune");
+        cli_json_open_object(&writer, "summary");
+        cli_json_add_uint(&writer, "problems", problems->count);
+        cli_json_add_uint(&writer, "failed", failed);
+        cli_json_add_uint(&writer, "candidates", regret.candidates);
+        cli_json_add_double(&writer, "regret_median", regret.median);
+        cli_json_add_double(&writer, "regret_p95", regret.p95);
+        cli_json_add_double(&writer, "regret_worst", regret.worst);
         if (path != NULL) {
-            printf(", ");
-            cli_json_field(stdout, "recipe", path, false);
+            cli_json_add_text(&writer, "recipe", path);
         }
-        printf("}}\n");
+        cli_json_close_object(&writer);
+        cli_json_close_object(&writer);
         return;
     }
     if (regret.worst_problem != NULL) {
