@@ -37,7 +37,8 @@ static const struct cli_variable variables[] = {
      "folder that receives source unit, log, PTX and cubin of each compile"},
     {"JIT_GEMM_CAPSULES",
      "absolute path of a folder where failing compiles, loads and launches leave capsules; none by default"},
-    {"NO_COLOR", "if it is not empty, `jit-gemm` prints no colour unless --color says so"},
+    {"NO_COLOR",
+     "if it is not empty, `jit-gemm` prints no colour unless `--color` says so"},
     {"TERM", "`jit-gemm` prints no colour if it is dumb"},
     {"JIT_GEMM_LOG",
      "error, warning, info or debug: log lines of any program to standard error, or to a file, "
