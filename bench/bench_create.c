@@ -192,7 +192,7 @@ static int run_child(char **argv)
     const enum via via = (enum via)strtol(argv[3], NULL, 10);
     jit_gemm_context *context = NULL;
     jit_gemm_problem problem;
-    const jit_gemm_epilogue *epilogue = NULL;
+    struct named_epilogue named;
     char error[BENCH_ERROR_SIZE];
     struct create_sample sample = {0};
     const double begin_us = bench_now_us();
@@ -203,7 +203,7 @@ static int run_child(char **argv)
         status = jit_gemm_device_get_info(context, &info) == JIT_GEMM_OK ? 0 : -1;
         printf("%s\n", info.name);
     } else if (status == 0) {
-        status = named_epilogues_parse(argv[7], &problem, &epilogue, error);
+        status = named_epilogues_parse(argv[7], &problem, &named, error);
         if (status != 0) {
             fprintf(stderr, "bench_create: %s\n", error);
         } else if (strcmp(mode, "memory") == 0) {

@@ -308,9 +308,9 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
                         const char *text, char error[BENCH_ERROR_SIZE])
 {
     jit_gemm_problem problem;
-    const jit_gemm_epilogue *epilogue = NULL;
+    struct named_epilogue named;
     struct gemm_shape shape;
-    if (named_epilogues_parse(text, &problem, &epilogue, error) != 0) {
+    if (named_epilogues_parse(text, &problem, &named, error) != 0) {
         return -1;
     }
     if (jit_gemm_create(run->context, &problem, &run->gemm) != JIT_GEMM_OK) {
@@ -328,7 +328,8 @@ static int prepare_case(struct run_case *run, const struct run_arguments *argume
         return bench_fail(error, "device: %s", jit_gemm_last_error());
     }
     const struct gemm_sets_request request = {.problem = &problem,
-                                              .epilogue = epilogue,
+                                              .epilogue =
+                                                  named.is_none ? NULL : &named.epilogue,
                                               .gemm = run->gemm,
                                               .rotate_bytes = input_bytes * SETS,
                                               .memory_bytes = (size_t)info.memory_bytes,
