@@ -41,6 +41,9 @@ SCALED_PROBLEMS = [
     (["mxfp4", "d=bf16", "dynamic=m,n,k"], VECTORS),
     (["nvfp4", "d=bf16", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
 ]
+# 192 accumulators a thread and an epilogue by vectors: hardly a register is left.
+FULL_CONFIG = "tile=128x192 pingpong=1 cluster=2x1"
+FULL = [["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual"]]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"],
@@ -306,6 +309,14 @@ def make_scaled_test(words, kind, multiplications, copies, config="mma=256x256 c
     return f"scaled {config} {' '.join(words)}", test
 
 
+def make_full_test(words):
+    def test():
+        need_compiler()
+        with Folder() as folder:
+            look("sm_90a", words, FULL_CONFIG, VECTORS, folder.cache)
+    return f"sm_90a {FULL_CONFIG} {' '.join(words)}", test
+
+
 def make_copy_test(arch, words):
     def test():
         need_compiler()
@@ -363,6 +374,7 @@ if __name__ == "__main__":
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
                        [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
                         for words in THREAD_LOADS] +
+                       [make_full_test(words) for words in FULL] +
                        [make_copy_test(arch, words) for arch in ("sm_90a", "sm_100a")
                         for words in COPIES] +
                        [make_maps_test(arch, words) for arch in ("sm_90a", "sm_100a")

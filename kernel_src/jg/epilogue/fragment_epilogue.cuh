@@ -44,8 +44,7 @@ class FragmentEpilogue {
         Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows);
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
-    static constexpr bool kReadsAhead =
-        !Config::kPlain && Partition::kThreadAccumulators <= 128;
+    static constexpr bool kReadsAhead = !Config::kPlain && !Partition::kFewRegisters;
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
     using C = typename Config::C;
     static_assert(Epilogue::kHasFragments && (!Config::kHasC || Load::kLoadsOfC == 1),

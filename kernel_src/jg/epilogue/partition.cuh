@@ -39,6 +39,8 @@ struct PartitionParts {
     static constexpr bool kNeighbours = kGate == 1;
     // Registers of a thread that hold accumulators; none where these lie elsewhere.
     static constexpr u32 kThreadAccumulators = 0;
+    // Do they leave few for what an epilogue computes?
+    static constexpr bool kFewRegisters = false;
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 

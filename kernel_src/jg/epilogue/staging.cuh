@@ -10,6 +10,7 @@
 #pragma once
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/partition.cuh>
+#include <jg/ptx/address.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
@@ -45,8 +46,9 @@ JG_DEVICE void put_vector(const Buffer &buffer, u32 row, u32 vector, const f32 (
 
 // Rows of 64 f32, in 16-byte chunks that are permuted so that neither the fragment's stores
 // (8 rows of 32 bytes) nor the vector's loads (8 neighbouring vectors of a row) meet in a
-// bank.
-template <u32 kWarpRows>
+// bank. Where registers are few, addresses are computed in each step, not once for all
+// tiles.
+template <u32 kWarpRows, bool kFewRegisters>
 class StagingBuffer {
   public:
     static constexpr u32 kRows = kWarpRows;
@@ -64,7 +66,10 @@ class StagingBuffer {
     JG_DEVICE void store(u32 row, const Accumulator (&acc)[kCount], u32 first = 0) const
     {
         const u32 lane = threadIdx.x % 32;
-        const u32 own = address_of(row + lane / 4, lane % 4 / 2) + lane % 2 * 8;
+        u32 own = address_of(row + lane / 4, lane % 4 / 2) + lane % 2 * 8;
+        if constexpr (kFewRegisters) {
+            ptx::hold(own);
+        }
 #pragma unroll
         for (u32 group = 0; group < kGroups; ++group) {
             const u32 address = own ^ (permuted(2 * (kFirstGroup + group)) * 16);
@@ -270,7 +275,7 @@ JG_DEVICE void load_gated(const Buffer &buffer, u32 row, u32 vector, f32 (&acc0)
 // they take turns, as in the accumulator.
 template <class Partition, bool kTransposed = Partition::kTransposed>
 struct StagingBufferFor {
-    using Type = StagingBuffer<Partition::kWarpRows>;
+    using Type = StagingBuffer<Partition::kWarpRows, Partition::kFewRegisters>;
 };
 template <class Partition>
 struct StagingBufferFor<Partition, true> {

@@ -21,6 +21,7 @@
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/ptx/address.cuh>
 #include <jg/ptx/cluster.cuh>
 
 namespace jg {
@@ -252,7 +253,10 @@ class VectorEpilogue {
     JG_DEVICE CoordT coord_of(const ShapeT &shape, const WorkTile &tile, u32 step,
                               u32 row) const
     {
-        const u32 lane = threadIdx.x % 32;
+        u32 lane = threadIdx.x % 32;
+        if constexpr (Partition::kFewRegisters) {
+            ptx::hold(lane);
+        }
         CoordT coord;
         coord.row = Load::row(tile, team_, step) + Partition::warp_row() + row;
         coord.col =

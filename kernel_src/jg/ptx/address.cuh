@@ -11,6 +11,15 @@ JG_DEVICE u32 shared_address(const void *pointer)
     return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
+// Makes a value unknown to the compiler, which would else compute what depends on it long
+// before, and keep each of several results in a register of its own.
+JG_DEVICE void hold(u32 &value)
+{
+    // clang-format off
+    asm volatile("" : "+r"(value));
+    // clang-format on
+}
+
 // The warp's index in the CTA, as a value that the compiler knows to be uniform.
 JG_DEVICE u32 warp_index()
 {

@@ -51,6 +51,7 @@ struct EpiloguePartition : RowPartition<Config, 1, 4> {
     static constexpr u32 kTileCols = Mma::kSplitCols ? 2 * kCols : kCols;
     static constexpr u32 kAccColumns = Mma::kAccColumns;
     static constexpr u32 kThreadAccumulators = kRows * kAccColumns / 128;
+    static constexpr bool kFewRegisters = kThreadAccumulators > 128;
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {

@@ -4,10 +4,14 @@
 #include "tests/device/host/instructions.h"
 
 #define elect_one elect_one_by_ptx
+#define hold      hold_by_ptx
 #include "kernel_src/jg/ptx/address.cuh"
 #undef elect_one
+#undef hold
 
 namespace jg::ptx {
+
+inline void hold(u32 &) {}
 
 // Which thread it is is open; it is not the first here.
 inline bool elect_one()
