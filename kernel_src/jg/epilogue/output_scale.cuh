@@ -12,6 +12,7 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/ptx/arithmetic.cuh>
 #include <jg/ptx/convert_narrow.cuh>
+#include <jg/ptx/global.cuh>
 
 namespace jg {
 
@@ -25,54 +26,77 @@ constexpr f32 kGreatest<e5m2> = 57344.0f;
 template <>
 constexpr f32 kGreatest<e2m1> = 6.0f;
 
-// A scale as it is stored, and its reciprocal. `greatest`: of D's type. NaN if `amax` is.
-template <class T>
+// A scale as it is stored, and its reciprocal, of a D of that type. NaN if `amax` is.
+template <class T, class D>
 struct ScaleValue;
 
-template <>
-struct ScaleValue<f32> {
+// An amax, infinity as the greatest f32, divided by the greatest element. Rounded to
+// nearest where the quotient is normal, without the branch that a division has for others.
+template <class D>
+JG_DEVICE f32 divide_by_greatest(f32 amax)
+{
+    constexpr f32 kReciprocal = 1.0f / kGreatest<D>;
+    const f32 most = __uint_as_float(0x7f7fffffu); // finite
+    const f32 x = amax > most ? most : amax;
+    const f32 quotient = x * kReciprocal;
+    return ::fmaf(::fmaf(-quotient, kGreatest<D>, x), kReciprocal, quotient);
+}
+
+// 1 / x, rounded to nearest, of a normal x up to 2^126: likewise, by the compiler's own
+// steps.
+JG_DEVICE f32 reciprocal_of(f32 x)
+{
+    const f32 near = ptx::reciprocal_approx(x);
+    return ::fmaf(::fmaf(-near, x, 1.0f), near, near);
+}
+
+template <class D>
+struct ScaleValue<f32, D> {
     f32 stored, reciprocal;
 
-    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    JG_DEVICE explicit ScaleValue(f32 amax)
     {
-        const f32 most = __uint_as_float(0x7f7fffffu);  // finite
         const f32 least = __uint_as_float(0x00800000u); // normal: its reciprocal is finite
-        const f32 quotient = (amax > most ? most : amax) / greatest;
-        stored = amax == 0.0f ? 1.0f : ptx::max_nan(quotient, least);
-        reciprocal = 1.0f / stored;
+        stored = amax == 0.0f ? 1.0f : ptx::max_nan(divide_by_greatest<D>(amax), least);
+        reciprocal = reciprocal_of(stored);
     }
 };
 
-// The next power of two.
-template <>
-struct ScaleValue<ue8m0> {
+// The next power of two from amax / greatest on, which is 2^kShift times the greatest
+// element's mantissa: a comparison of mantissas, carried into the exponent. Quotients up to
+// 2^-127, as an f32 has them, are that: one amax more than those of the mantissa itself.
+template <class D>
+struct ScaleValue<ue8m0, D> {
     ue8m0 stored;
     f32 reciprocal;
 
-    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    JG_DEVICE explicit ScaleValue(f32 amax)
     {
-        const u32 bits = __float_as_uint(amax / greatest); // of no sign
-        const u32 half_least = 0x00400000u;                // 2^-127
-        const u32 exponent = bits <= half_least ? 0 : (bits + 0x007fffffu) >> 23;
-        const u32 byte = exponent < 254 ? exponent : 254;
+        const u32 greatest = __float_as_uint(kGreatest<D>);
+        const u32 mantissa = greatest & 0x007fffffu, shift = (greatest >> 23) - 127;
+        const u32 infinity = 0x7f800000u, half_least = 0x00400000u; // 2^-127
+        const u32 bits = __float_as_uint(amax);                     // of no sign
+        const u32 next = ((bits + (0x007fffffu - mantissa)) >> 23) - shift;
+        const u32 finite = bits <= ((shift << 23) | mantissa) + 1 ? 0 : next;
+        const u32 byte = bits < infinity ? finite : 254;
         const u32 inverse = byte < 254 ? (254 - byte) << 23 : half_least;
-        const bool is_nan = bits > 0x7f800000u;
+        const bool is_nan = bits > infinity;
         stored.bits = static_cast<u8>(is_nan ? 255 : byte);
         reciprocal = __uint_as_float(is_nan ? 0x7fffffffu : inverse);
     }
 };
 
 // The nearest e4m3 that is not 0.
-template <>
-struct ScaleValue<ue4m3> {
+template <class D>
+struct ScaleValue<ue4m3, D> {
     ue4m3 stored;
     f32 reciprocal;
 
-    JG_DEVICE ScaleValue(f32 amax, f32 greatest)
+    JG_DEVICE explicit ScaleValue(f32 amax)
     {
-        const u8 bits = Convert<e4m3>::from(amax / greatest).bits;
+        const u8 bits = Convert<e4m3>::from(divide_by_greatest<D>(amax)).bits;
         stored.bits = bits > 0 ? bits : 1;
-        reciprocal = 1.0f / to_f32(e4m3{stored.bits});
+        reciprocal = reciprocal_of(to_f32(e4m3{stored.bits}));
     }
 };
 
@@ -83,11 +107,11 @@ struct OutputScale {
     static constexpr u32 kBlock = kBlockCols;
     static constexpr u32 kBlockRows = kRowsOfBlock;
 
-    // The scale of the block that has column `col` of a row of D. What the last block of a
-    // row of them leaves of a word of four is zero.
+    // The scale of the block that has column `col` of a row of D, if it is `wanted`. What
+    // the last block of a row of them leaves of a word of four is zero.
     template <class ShapeT>
-    static JG_DEVICE void store(const MatrixParam &param, const ShapeT &shape, u32 row_of_d,
-                                u32 col, u32 batch, T value)
+    static JG_DEVICE void store_if(const MatrixParam &param, const ShapeT &shape,
+                                   u32 row_of_d, u32 col, u32 batch, T value, bool wanted)
     {
         const u32 block = col / kBlock;
         const u32 blocks = (shape.n + kBlock - 1) / kBlock;
@@ -95,9 +119,11 @@ struct OutputScale {
             (kLayout == ScaleLayout::k128x4 ? shape.scale_row(row_of_d) : row_of_d) /
             kBlockRows;
         T *target = param.base<T>(batch);
-        target[index(param.ld, row, block)] = value;
+        ptx::store_global_if<sizeof(T)>(
+            reinterpret_cast<u64>(target + index(param.ld, row, block)), bits_of(value),
+            wanted);
         if constexpr (kHasWords) {
-            if (block + 1 == blocks) {
+            if (blocks % 4 != 0 && wanted && block + 1 == blocks) {
                 for (u32 pad = blocks; pad % 4 != 0; ++pad) {
                     target[index(param.ld, row, pad)] = T{0};
                 }
@@ -106,6 +132,15 @@ struct OutputScale {
     }
 
   private:
+    static JG_DEVICE u32 bits_of(T value)
+    {
+        if constexpr (sizeof(T) == 1) {
+            return value.bits;
+        } else {
+            return __float_as_uint(value);
+        }
+    }
+
     // Are four blocks along K of a row neighbours?
     static constexpr bool kHasWords = kLayout == ScaleLayout::k128x4 ||
                                       kLayout == ScaleLayout::k8x4 ||

@@ -21,16 +21,24 @@
 
 namespace jg {
 
-// Of a vector's elements that exist; NaN if one of them is.
+// Of a vector's elements that exist, which may be all or none; NaN if one of them is.
 template <class CoordT>
 JG_DEVICE f32 find_amax(const CoordT &coord, const f32 (&values)[8])
 {
-    f32 amax = 0.0f;
+    f32 x[8];
 #pragma unroll
     for (u32 i = 0; i < 8; ++i) {
-        amax = ptx::max_nan(amax, i < coord.count ? ::fabsf(values[i]) : 0.0f);
+        const bool exists = CoordT::kWholeVectors || i < coord.count;
+        x[i] = exists ? ::fabsf(values[i]) : 0.0f;
     }
-    return amax;
+#pragma unroll
+    for (u32 step = 1; step < 8; step *= 2) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i += 2 * step) {
+            x[i] = ptx::max_nan(x[i], x[i + step]);
+        }
+    }
+    return CoordT::kWholeVectors && coord.count == 0 ? 0.0f : x[0];
 }
 
 // Of kLanes neighbouring lanes; all of them get it.
@@ -94,12 +102,11 @@ struct StepBlocks {
     static JG_DEVICE void scale(const MatrixParam &param, const ShapeT &shape,
                                 const CoordT &coord, f32 (&values)[8])
     {
-        const ScaleValue<typename Scale::Type> scale(
-            share_amax<kLanes>(find_amax(coord, values)), kGreatest<typename Config::D>);
+        const ScaleValue<typename Scale::Type, typename Config::D> scale(
+            share_amax<kLanes>(find_amax(coord, values)));
         multiply_all(values, scale.reciprocal);
-        if (threadIdx.x % kLanes == 0 && coord.count > 0) {
-            Scale::store(param, shape, coord.row, coord.col, coord.batch, scale.stored);
-        }
+        Scale::store_if(param, shape, coord.row, coord.col, coord.batch, scale.stored,
+                        threadIdx.x % kLanes == 0 && coord.count > 0);
     }
 };
 
@@ -163,7 +170,7 @@ class SpreadBlocks {
         if constexpr (kShared) {
             exchange_amax();
         }
-        const ScaleValue<typename Scale::Type> scale(amax_, kGreatest<D>);
+        const ScaleValue<typename Scale::Type, D> scale(amax_);
         store_scale(scales, shape, first, scale.stored);
         amax_ = 0.0f;
 #pragma unroll 1
@@ -222,9 +229,8 @@ class SpreadBlocks {
         const u32 row = first.row - lane() / kAcross + kept_row();
         const u32 col = first.col - lane() % kAcross * 8;
         const bool is_own = !kShared || team_ == 0;
-        if (is_own && kept_row() < kRows && row < shape.m && col < shape.n) {
-            Scale::store(param, shape, row, col, first.batch, value);
-        }
+        Scale::store_if(param, shape, row, col, first.batch, value,
+                        is_own && kept_row() < kRows && row < shape.m && col < shape.n);
     }
 
     Staging staging_;
@@ -304,15 +310,13 @@ class SharedBlocks {
         meet(); // all parts of this warp's block are there
 #pragma unroll 1
         for (u32 pass = 0; pass < kPasses; ++pass) {
-            const ScaleValue<typename Scale::Type> scale(amax_of_block(row_of(pass)),
-                                                         kGreatest<D>);
+            const ScaleValue<typename Scale::Type, D> scale(amax_of_block(row_of(pass)));
             CoordT coord = first;
             coord.row += kPassRows * pass;
             coord.count = coord.row < shape.m ? first.count : 0;
-            if (warp_of_block() == 0 && lane() % kAcross == 0 && coord.count > 0) {
-                Scale::store(scales, shape, coord.row, coord.col, coord.batch,
-                             scale.stored);
-            }
+            Scale::store_if(scales, shape, coord.row, coord.col, coord.batch, scale.stored,
+                            warp_of_block() == 0 && lane() % kAcross == 0 &&
+                                coord.count > 0);
             f32 values[8];
             staging_.load(row_of(pass), lane() % kAcross, values);
             store_scaled<D>(d, coord, coord.count, values, scale.reciprocal);

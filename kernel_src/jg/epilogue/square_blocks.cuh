@@ -120,12 +120,11 @@ class SquareBlocks {
                           const ShapeT &shape, const CoordT &first)
     {
         const f32 amax = share_with_warps(share_amax<32>(amax_));
-        const ScaleValue<typename Scale::Type> scale(amax, kGreatest<D>);
+        const ScaleValue<typename Scale::Type, D> scale(amax);
         amax_ = 0.0f;
-        if (warp_of_tile() == 0 && lane() == 0 && first.row < shape.m &&
-            first.col < shape.n) {
-            Scale::store(scales, shape, first.row, first.col, first.batch, scale.stored);
-        }
+        Scale::store_if(scales, shape, first.row, first.col, first.batch, scale.stored,
+                        warp_of_tile() == 0 && lane() == 0 && first.row < shape.m &&
+                            first.col < shape.n);
 #pragma unroll 1
         for (u32 pass = 0; pass < kPasses; ++pass) {
 #pragma unroll

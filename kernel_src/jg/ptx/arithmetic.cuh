@@ -33,6 +33,16 @@ JG_DEVICE f32 exp2_approx(f32 x)
     return result;
 }
 
+// 1 / x to one unit in the last place; tiny results are 0.
+JG_DEVICE f32 reciprocal_approx(f32 x)
+{
+    f32 result;
+    // clang-format off
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    // clang-format on
+    return result;
+}
+
 // Two numbers that one instruction computes with, where the chip has such: sm_90a has not,
 // and takes two. Each is rounded to nearest, as by itself.
 struct Pair {

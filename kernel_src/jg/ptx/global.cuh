@@ -213,6 +213,23 @@ JG_DEVICE void store_global_bits(u64 address, u64 bits)
     // clang-format on
 }
 
+// The lowest kBytes bytes, 1 or 4, of `bits`, if they are wanted. Predicated, not branched
+// around.
+template <u32 kBytes>
+JG_DEVICE void store_global_if(u64 address, u32 bits, bool wanted)
+{
+    // clang-format off
+    if constexpr (kBytes == 1) {
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.u8 [%0], %1;\n}\n"
+                     :: "l"(address), "r"(bits), "r"(static_cast<u32>(wanted)) : "memory");
+    } else {
+        static_assert(kBytes == 4, "no such store");
+        asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.u32 [%0], %1;\n}\n"
+                     :: "l"(address), "r"(bits), "r"(static_cast<u32>(wanted)) : "memory");
+    }
+    // clang-format on
+}
+
 // Neighbouring bytes into words that were cleared, kBytes at a time (1, 2, 4, 8 or 16), of
 // which the address is a multiple: the first `bytes`, at most kMost.
 template <u32 kBytes, u32 kMost, u32 kWords>

@@ -4,13 +4,15 @@
 #pragma once
 #include "tests/device/host/check.h"
 
-#define min_nan     min_nan_by_ptx
-#define max_nan     max_nan_by_ptx
-#define exp2_approx exp2_approx_by_ptx
+#define min_nan           min_nan_by_ptx
+#define max_nan           max_nan_by_ptx
+#define exp2_approx       exp2_approx_by_ptx
+#define reciprocal_approx reciprocal_approx_by_ptx
 #include "kernel_src/jg/ptx/arithmetic.cuh"
 #undef min_nan
 #undef max_nan
 #undef exp2_approx
+#undef reciprocal_approx
 
 namespace jg::ptx {
 
@@ -28,6 +30,13 @@ inline f32 exp2_approx(f32 x)
 {
     const f32 power = static_cast<f32>(std::exp2(double{x}) * (1 + exp2_error));
     return power < 0x1p-126f ? 0 : power;
+}
+
+// The nearest. What the device's is off by, the steps that follow make up for, which are
+// those of the compiler's own 1 / x.
+inline f32 reciprocal_approx(f32 x)
+{
+    return 1 / x;
 }
 
 } // namespace jg::ptx

@@ -12,6 +12,7 @@
 #define add_global_4      add_global_4_by_ptx
 #define add_global_4_s32  add_global_4_s32_by_ptx
 #define store_global_bits store_global_bits_by_ptx
+#define store_global_if   store_global_if_by_ptx
 #define load_acquire      load_acquire_by_ptx
 #define add_release       add_release_by_ptx
 #include "kernel_src/jg/ptx/global.cuh"
@@ -24,6 +25,7 @@
 #undef add_global_4
 #undef add_global_4_s32
 #undef store_global_bits
+#undef store_global_if
 #undef load_acquire
 #undef add_release
 
@@ -80,6 +82,14 @@ template <u32 kBytes>
 void store_global_bits(u64 address, u64 bits)
 {
     host::write_global(address, &bits, kBytes);
+}
+
+template <u32 kBytes>
+void store_global_if(u64 address, u32 bits, bool wanted)
+{
+    if (wanted) {
+        store_global_bits<kBytes>(address, bits);
+    }
 }
 
 // Those who count have run before those who wait: a second look finds nothing new.
