@@ -13,7 +13,7 @@
 #include "gemm_set.h"
 #include "named_epilogues.h"
 
-#define MAX_VARIANTS 32
+#define MAX_VARIANTS 64
 #define MAX_ROUNDS   200
 #define MAX_THREADS  16
 #define TEXT_SIZE    512

@@ -381,14 +381,15 @@ class ReducingTeam {
         return ptx::load_shared(scratch(0, 0)) != 0.0f;
     }
 
-    // The fold of every kStep-th partial result of result `i`, from `part` on.
+    // The fold of every kStep-th partial result of result `i`, from `part` on. 32 loads are
+    // on their way at once: behind the last tile the launch waits for nothing else.
     template <class Op, u32 kWidth, u32 kStep>
     JG_DEVICE f32 fold_parts(const MatrixParam &param, const ReducedBlock &block, u32 part,
                              u32 i) const
     {
         f32 value = Op::nothing();
         u64 at = address<kWidth>(param, block, part, i);
-#pragma unroll 8
+#pragma unroll 32
         for (; part < block.parts; part += kStep) {
             const u64 bits = ptx::load_global_bits<4>(at);
             value = Op::fold(value, __uint_as_float(static_cast<u32>(bits)));
