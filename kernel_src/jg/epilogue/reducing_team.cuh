@@ -33,28 +33,13 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
+#include <jg/epilogue/reduced_block.cuh>
 #include <jg/epilogue/thread_values.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
-
-// Tiles along the rows, of a batch or group: those of all are numbered.
-struct RowTiles {
-    u32 own, first, count;
-};
-
-// A block of results: which one, and how many partial results of each there are.
-struct ReducedBlock {
-    u32 counter;
-    u64 first_part; // in steps of the block's width
-    u32 part_step;  // from one part to the next
-    u32 parts;
-    u32 tiles; // that have a part in it
-    u32 first; // result of the tensor that its first one is
-    u32 end;   // of the tensor's results
-};
 
 template <class Config, class Load, class Partition, class Staging>
 class ReducingTeam {
@@ -381,21 +366,31 @@ class ReducingTeam {
         return ptx::load_shared(scratch(0, 0)) != 0.0f;
     }
 
-    // The fold of every kStep-th partial result of result `i`, from `part` on. 32 loads are
-    // on their way at once: behind the last tile the launch waits for nothing else.
-    template <class Op, u32 kWidth, u32 kStep>
-    JG_DEVICE f32 fold_parts(const MatrixParam &param, const ReducedBlock &block, u32 part,
-                             u32 i) const
+    // The folds of every kStep-th partial result, from `part` on, of results `i`, i +
+    // kThreads and so on, of which there are `count` in all; those beyond are the last
+    // one's. 32 loads are on their way at once: behind the last tile the launch waits for
+    // nothing else.
+    template <class Op, u32 kWidth, u32 kStep, u32 kOwn>
+    JG_DEVICE void fold_parts(const MatrixParam &param, const ReducedBlock &block, u32 part,
+                              u32 i, u32 count, f32 (&values)[kOwn]) const
     {
-        f32 value = Op::nothing();
-        u64 at = address<kWidth>(param, block, part, i);
-#pragma unroll 32
-        for (; part < block.parts; part += kStep) {
-            const u64 bits = ptx::load_global_bits<4>(at);
-            value = Op::fold(value, __uint_as_float(static_cast<u32>(bits)));
-            at += static_cast<u64>(kStep * kWidth * sizeof(f32)) * block.part_step;
+        u64 at[kOwn];
+#pragma unroll
+        for (u32 own = 0; own < kOwn; ++own) {
+            values[own] = Op::nothing();
+            at[own] =
+                address<kWidth>(param, block, part, min_u32(i + own * kThreads, count - 1));
         }
-        return value;
+#pragma unroll(32 / kOwn)
+        for (; part < block.parts; part += kStep) {
+#pragma unroll
+            for (u32 own = 0; own < kOwn; ++own) {
+                const u64 bits = ptx::load_global_bits<4>(at[own]);
+                values[own] =
+                    Op::fold(values[own], __uint_as_float(static_cast<u32>(bits)));
+                at[own] += static_cast<u64>(kStep * kWidth * sizeof(f32)) * block.part_step;
+            }
+        }
     }
 
     // A thread for each result, or several, which share its parts, where there are enough.
@@ -409,23 +404,27 @@ class ReducingTeam {
         T *results = param.base<T>(tile_.batch) + block.first;
         const u32 count = min_u32(kWidth, block.end - block.first);
         if constexpr (kShares == 1) {
-#pragma unroll 1
-            for (u32 i = thread(); i < count; i += kThreads) {
-                results[i] =
-                    Convert<T>::from(fold_parts<Op, kWidth, 1>(param, block, 0, i));
+            constexpr u32 kOwn = (kWidth + kThreads - 1) / kThreads;
+            f32 values[kOwn];
+            fold_parts<Op, kWidth, 1>(param, block, 0, thread(), count, values);
+#pragma unroll
+            for (u32 own = 0; own < kOwn; ++own) {
+                if (thread() + own * kThreads < count) {
+                    results[thread() + own * kThreads] = Convert<T>::from(values[own]);
+                }
             }
         } else {
             const u32 share = thread() / kWidth;
-            f32 value = Op::nothing();
+            f32 values[1] = {Op::nothing()};
             if (share < kShares) {
-                value =
-                    fold_parts<Op, kWidth, kShares>(param, block, share, thread() % kWidth);
+                fold_parts<Op, kWidth, kShares>(param, block, share, thread() % kWidth,
+                                                kWidth, values);
             }
             sync(); // all know that they are last
-            ptx::store_shared(scratch(0, thread()), value);
+            ptx::store_shared(scratch(0, thread()), values[0]);
             sync();
             if (thread() < count) {
-                value = ptx::load_shared(scratch(0, thread()));
+                f32 value = ptx::load_shared(scratch(0, thread()));
 #pragma unroll 8
                 for (u32 i = 1; i < kShares; ++i) {
                     value = Op::fold(value,
