@@ -79,6 +79,12 @@ WAYS_OUT = [
 # Sums that leave the tensor core after each block of K (sm100a/promotion.cuh): scales of A and B, and the
 # most instructions of a warp for a block of its 32 rows and 128 columns.
 PROMOTED = [("1x128", "128x128", 152), ("1x128", "1x128", 232)]
+# The most registers that sums times scales take on sm_90a: words, and clusters.
+SCALED_TILE, SCALED_CLUSTERS = "tile=256x128", ("1x1", "1x2")
+SCALED_SUMS = [
+    ["a_scale=1x128", "b_scale=128x128", "a_scale_layout=column", "d=bf16"],
+    ["a_scale=1x128", "b_scale=128x128", "d_scale=1x128"],
+]
 # What an epilogue adds to the plain kernel on sm_90a, whose loops over a thread's accumulators are
 # unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues.md).
 ADDED_TILE, ADDED_PER_THREAD = "tile=128x256", 128 * 256 // 256
@@ -286,6 +292,15 @@ def make_added_test(d_type, snippet, most):
     return f"sm_90a {d_type} {snippet}", test
 
 
+def make_scaled_sums_test(words):
+    def test():
+        need_compiler()
+        with Folder() as folder:
+            for cluster in SCALED_CLUSTERS:
+                look("sm_90a", ["e4m3", *words], f"{SCALED_TILE} cluster={cluster}", None, folder.cache)
+    return f"{SCALED_TILE} {' '.join(words)}", test
+
+
 def make_scaled_test(words, kind, multiplications, copies, config="mma=256x256 cta_group=2", turn=TURN):
     def test():
         need_compiler()
@@ -365,6 +380,7 @@ if __name__ == "__main__":
     sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
                        [make_promoted_test(*row) for row in PROMOTED] +
+                       [make_scaled_sums_test(words) for words in SCALED_SUMS] +
                        [make_added_test(*row) for row in ADDED] +
                        [make_scaled_test(*row) for row in SCALED] +
                        [make_scaled_test(*row, "mma=256x192 cta_group=2 stages=5 acc_stages=2", TURN + SHARED_TURN)

@@ -20,6 +20,7 @@ template <u32 kMn, ScaleLayout kLayout>
 struct BlockScale {
     static constexpr u32 kBlockMn = kMn;
     static constexpr u32 kBlockK = 128;
+    static constexpr bool kRowsAreNeighbours = kLayout == ScaleLayout::kColumn;
     static_assert(kLayout != ScaleLayout::k128x4, "a layout of scales of one byte");
 
     // In a batch's scales; `row` and `k_block` count blocks.

@@ -20,6 +20,15 @@ JG_DEVICE void hold(u32 &value)
     // clang-format on
 }
 
+// The CTA's number, read anew by each caller: a variable that the roles share lives as long
+// as all of them, and one was spilled beside 128 sums of a thread.
+JG_DEVICE u32 read_cta_index()
+{
+    u32 index;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+    return index;
+}
+
 // The warp's index in the CTA, as a value that the compiler knows to be uniform.
 JG_DEVICE u32 warp_index()
 {

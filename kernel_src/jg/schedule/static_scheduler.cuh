@@ -5,6 +5,7 @@
 //
 // Called by: see scheduler_for.cuh. Nothing is waited for or signalled.
 #pragma once
+#include <jg/ptx/address.cuh>
 #include <jg/schedule/order_for.cuh>
 
 namespace jg {
@@ -12,13 +13,8 @@ namespace jg {
 template <class Order, u32 kClusterSize>
 class StaticIterator {
   public:
-    // Computed once, for the iterators of all roles.
-    struct Start {
-        u32 entry = blockIdx.x / kClusterSize;
-    };
-
-    JG_DEVICE StaticIterator(const Order &order, const Start &start)
-        : order_(order), entry_(start.entry)
+    JG_DEVICE explicit StaticIterator(const Order &order)
+        : order_(order), entry_(ptx::read_cta_index() / kClusterSize)
     {
     }
 
@@ -41,9 +37,7 @@ class StaticIterator {
 template <class Order, u32 kClusterSize>
 class SingleIterator {
   public:
-    struct Start {};
-
-    JG_DEVICE SingleIterator(const Order &order, const Start &) : order_(order) {}
+    JG_DEVICE explicit SingleIterator(const Order &order) : order_(order) {}
 
     JG_DEVICE bool has_work() const
     {
@@ -92,21 +86,20 @@ class StaticScheduler {
     }
     JG_DEVICE Iterator load_iterator() const
     {
-        return Iterator(order_, start_);
+        return Iterator(order_);
     }
     JG_DEVICE Iterator thread_iterator() const
     {
-        return Iterator(order_, start_);
+        return Iterator(order_);
     }
     JG_DEVICE Iterator warp_iterator() const
     {
-        return Iterator(order_, start_);
+        return Iterator(order_);
     }
     JG_DEVICE void run() const {}
 
   private:
     Order order_;
-    typename Iterator::Start start_;
 };
 
 } // namespace jg

@@ -6,9 +6,8 @@
 //
 //   sum = fma(part, a_scale * b_scale, sum)
 //
-// both rounded to f32, in the order of K. Scales of rows that M or N lacks are those of
-// the last; a block beyond the end of K has the scale 0. Both are multiplied by zeros only
-// where they are finite, and reach no element of D.
+// both rounded to f32, in the order of K. Scales of rows that M or N lacks are 0 or those
+// of the last; a block beyond the end of K has the scale 0. None reaches an element of D.
 //
 // A warp of its own copies a block's scales to shared memory, some blocks ahead, into a
 // ring beside that of the input tiles: whatever their layout and address, and without a
@@ -113,10 +112,17 @@ class ScaleRing {
         return Ring(slots.ring, ClusterShape<1, 1>(0)).consumer();
     }
 };
-// Of one matrix: the places of a lane, every 32nd of the slot's.
+// Of one matrix: the places of a lane, every 32nd of the slot's. They lie at one distance
+// in memory, so that one address serves all: addresses of each were spilled beside 256
+// rows. Rows of both accumulators of a gated product have an address each.
 template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount>
 class ScaleColumn {
     static constexpr u32 kOwn = (kCount + 31) / 32;
+    static constexpr bool kEvenly = Operand::kGateRows == 0;
+    // Multiples of a distance that is no constant would be kept, too.
+    static constexpr u32 kUnrolled = Scale::kRowsAreNeighbours || !kEvenly ? kOwn : 1;
+    static_assert(32 * kRun % Scale::kBlockMn == 0 || kOwn == 1,
+                  "a whole number of blocks");
 
   public:
     // `rows`: of all the product's matrix has; `row`, `k`: the first of an item.
@@ -124,23 +130,37 @@ class ScaleColumn {
     {
         const f32 *base = param.base<const f32>(batch);
         step_ = Scale::address(base, param.ld, 0, 1) - base;
+        distance_ = Scale::address(base, param.ld, 32 * kRun / Scale::kBlockMn, 0) - base;
+        const u32 first = row + place(0) * kRun;
+        left_ = rows - min_u32(first, rows);
 #pragma unroll
-        for (u32 i = 0; i < kOwn; ++i) {
+        for (u32 i = 0; i < (kEvenly ? 1 : kOwn); ++i) {
             const u32 own = row_in_matrix(row + place(i) * kRun, rows);
             sources_[i] =
                 Scale::address(base, param.ld, own / Scale::kBlockMn, k / Scale::kBlockK);
         }
     }
-    // Copies those of a block, zeros where K has none, and goes on to the next.
+    // Copies those of a block, zeros where K or the matrix has none, and goes on to the
+    // next.
     JG_DEVICE void copy(f32 *target, bool exists)
     {
-#pragma unroll
+        const f32 *source = sources_[0];
+#pragma unroll kUnrolled
         for (u32 i = 0; i < kOwn; ++i) {
+            const bool has_row = !kEvenly || 32 * i * kRun < left_;
             if (kCount % 32 == 0 || place(i) < kCount) {
                 ptx::copy_async<4>(ptx::shared_address(target + place(i)),
-                                   reinterpret_cast<u64>(sources_[i]), exists ? 4 : 0);
+                                   reinterpret_cast<u64>(kEvenly ? source : sources_[i]),
+                                   exists && has_row ? 4 : 0);
             }
-            sources_[i] += step_;
+            if (kEvenly) {
+                source += distance_;
+            } else {
+                sources_[i] += step_;
+            }
+        }
+        if (kEvenly) {
+            sources_[0] += step_;
         }
     }
 
@@ -162,8 +182,9 @@ class ScaleColumn {
         }
     }
 
-    const f32 *sources_[kOwn];
-    i64 step_;
+    const f32 *sources_[kEvenly ? 1 : kOwn];
+    i64 step_, distance_;
+    u32 left_; // rows of the matrix from the lane's first on
 };
 template <class Operand, bool kGateHalves, u32 kRun, u32 kCount>
 class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {

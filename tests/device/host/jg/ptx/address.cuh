@@ -3,11 +3,13 @@
 #pragma once
 #include "tests/device/host/instructions.h"
 
-#define elect_one elect_one_by_ptx
-#define hold      hold_by_ptx
+#define elect_one      elect_one_by_ptx
+#define hold           hold_by_ptx
+#define read_cta_index read_cta_index_by_ptx
 #include "kernel_src/jg/ptx/address.cuh"
 #undef elect_one
 #undef hold
+#undef read_cta_index
 
 namespace jg::ptx {
 
@@ -17,6 +19,11 @@ inline void hold(u32 &) {}
 inline bool elect_one()
 {
     return threadIdx.x % 32 == 7;
+}
+
+inline u32 read_cta_index()
+{
+    return blockIdx.x;
 }
 
 } // namespace jg::ptx
