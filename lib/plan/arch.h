@@ -40,6 +40,7 @@ struct jg_derived {
     int lead_stages;    /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns;   /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                            neighbours; 0: not gated */
+    int copied_rows;    /* that an index names, which a copy of TMA brings; 0: none does */
     int tail_maps;      /* of groups along K: see plan/kernel_params.h */
     int64_t tiles;      /* at the planned size, of all batches, padded to whole clusters */
     int grid_ctas;      /* CTAs of the launched grid at the planned size */
@@ -88,6 +89,7 @@ struct jg_arch {
     const char *promoted_scales_header, *multiplied_scales_header;
     const char *pingpong_header; /* of kernels with `pingpong=1` */
     const char *kernel_name; /* C++ name of the kernel function template in that header */
+    int copied_rows;         /* from anywhere, that one copy of TMA brings */
     const char *config_keys; /* words: the keys of a config that this chip takes and
                                 prints, in the order of printing */
     /* Candidate `index` for a problem, or false when there are no more. Only the tile's M

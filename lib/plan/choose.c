@@ -12,6 +12,7 @@
 #include "base/math.h"
 #include "plan/group_maps.h"
 #include "plan/repack.h"
+#include "plan/rows.h"
 #include "plan/scale_pack.h"
 #include "plan/split.h"
 #include "plan/trace.h"
@@ -198,6 +199,20 @@ static bool is_usable(const struct jg_trial *trial)
     return trial->reason[0] == '\0';
 }
 
+/* Its time, and what a workspace for parts of K must save. */
+static double price_of(const struct jg_trial *trial)
+{
+    const double workspace =
+        jg_workspace_parts(&trial->config) > 1 ? JG_LEAST_WORKSPACE_GAIN : 0.0;
+    return trial->derived.predicted_us / (1.0 - workspace);
+}
+
+static bool is_faster(const struct jg_trial *trial, const struct jg_trial *best)
+{
+    return is_usable(trial) &&
+           (!is_usable(best) || price_of(trial) < price_of(best) * (1.0 - BETTER_BY));
+}
+
 /* With these copies of A and B. */
 static struct jg_trial try_repack(const struct jg_arch *arch, const struct jg_trial *trial,
                                   enum jg_repack repack)
@@ -207,9 +222,12 @@ static struct jg_trial try_repack(const struct jg_arch *arch, const struct jg_tr
     one.config.pipeline.repack = repack;
     one.product = jg_product_make(one.problem, one.config.layout.swap_ab);
     one.product.has_group_maps = jg_has_group_maps(&one.config);
+    one.product.has_row_boxes = one.config.pipeline.row_boxes == JG_ROW_BOXES_USED;
     jg_repack_product(&one.config, &one.product);
     jg_split_choose(arch, &one);
-    (void)arch->derive(&one); /* it has a reason then */
+    /* It has a reason where one of these says no. */
+    (void)(jg_row_boxes_check(&one) && arch->derive(&one) &&
+           jg_row_boxes_complete(&one, arch->copied_rows));
     return one;
 }
 
@@ -250,6 +268,26 @@ static void examine_pointers(const struct jg_arch *arch, struct jg_trial *trial)
     *trial = loaded;
 }
 
+static struct jg_trial try_row_boxes(const struct jg_arch *arch,
+                                     const struct jg_trial *trial,
+                                     enum jg_row_boxes row_boxes)
+{
+    struct jg_trial one = *trial;
+    one.config.pipeline.row_boxes = row_boxes;
+    return try_repack(arch, &one, JG_REPACK_ALIGNED);
+}
+
+/* Of an A whose rows an index names: the least predicted time. Copies of single rows have
+ * to save some: no more was measured of them than that they are as fast as threads. */
+static void examine_indexed(const struct jg_arch *arch, struct jg_trial *trial)
+{
+    const struct jg_trial copied = try_row_boxes(arch, trial, JG_ROW_BOXES_USED);
+    const struct jg_trial loaded = try_row_boxes(arch, trial, JG_ROW_BOXES_UNUSED);
+    const bool is_copied =
+        arch->copied_rows > 1 ? !is_faster(&loaded, &copied) : is_faster(&copied, &loaded);
+    *trial = is_copied ? copied : loaded;
+}
+
 /* Says of a trial whose threads load why nothing is copied instead. */
 static void note_copies(struct jg_trial *trial, const struct jg_trial *copied,
                         bool has_room)
@@ -285,6 +323,15 @@ static void examine(const struct jg_arch *arch, struct jg_trial *trial)
         examine_pointers(arch, trial);
         return;
     }
+    const enum jg_row_boxes boxes = override->values.pipeline.row_boxes;
+    const bool may_have_boxes = trial->problem->a_rows == JIT_GEMM_ROWS_INDEXED &&
+                                !jg_inputs_are_unaligned(trial->problem);
+    trial->config.pipeline.row_boxes =
+        may_have_boxes || boxes == JG_ROW_BOXES_USED ? boxes : JG_ROW_BOXES_NONE;
+    if (may_have_boxes && !override->has_row_boxes && named <= JG_REPACK_NONE) {
+        examine_indexed(arch, trial);
+        return;
+    }
     if (!jg_inputs_are_unaligned(trial->problem)) {
         *trial =
             try_repack(arch, trial, named > JG_REPACK_NONE ? named : JG_REPACK_ALIGNED);
@@ -309,20 +356,6 @@ static void examine(const struct jg_arch *arch, struct jg_trial *trial)
         note_copies(&loaded, &copied, has_room);
     }
     *trial = loaded;
-}
-
-/* Its time, and what a workspace for parts of K must save. */
-static double price_of(const struct jg_trial *trial)
-{
-    const double workspace =
-        jg_workspace_parts(&trial->config) > 1 ? JG_LEAST_WORKSPACE_GAIN : 0.0;
-    return trial->derived.predicted_us / (1.0 - workspace);
-}
-
-static bool is_faster(const struct jg_trial *trial, const struct jg_trial *best)
-{
-    return is_usable(trial) &&
-           (!is_usable(best) || price_of(trial) < price_of(best) * (1.0 - BETTER_BY));
 }
 
 /*

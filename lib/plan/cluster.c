@@ -26,6 +26,25 @@
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
 
+/* Where an index names A's rows, does TMA bring B beside threads that copy those? */
+static bool sends_other(const struct jg_product *product)
+{
+    return product->a_rows == JIT_GEMM_ROWS_INDEXED &&
+           product->a.alignment == JG_TMA_ALIGNMENT;
+}
+
+/* Would CTAs of the cluster share what threads load? They may share a B that TMA brings
+ * beside rows of A, where none of them multiplies for another. */
+static bool shares_what_threads_load(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int of_rows =
+        trial->product.a.letter == 'a' ? layout->cluster_n : layout->cluster_m;
+    const int ctas = layout->cluster_m * layout->cluster_n;
+    return ctas > 1 &&
+           (!sends_other(&trial->product) || of_rows > 1 || layout->cta_group == 2);
+}
+
 bool jg_cluster_check(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -41,13 +60,14 @@ bool jg_cluster_check(struct jg_trial *trial)
         return jg_trial_reject(trial, "%s: the device holds no cluster of %d CTAs", name,
                                cluster);
     }
-    if (jg_loads_by_threads(&trial->product) && layout->cluster_m * layout->cluster_n > 1) {
+    if (jg_loads_by_threads(&trial->product) && shares_what_threads_load(trial)) {
         return jg_trial_reject(
-            trial,
-            "cluster=%dx%d: with %s threads load %s, each CTA's for itself: "
-            "cluster=1x1",
+            trial, "cluster=%dx%d: with %s threads load %s, each CTA's for itself: %s",
             layout->cluster_m, layout->cluster_n, jg_thread_loads_name(&trial->product),
-            trial->product.a_rows == JIT_GEMM_ROWS_INDEXED ? "rows of A" : "A and B");
+            trial->product.a_rows == JIT_GEMM_ROWS_INDEXED ? "rows of A" : "A and B",
+            layout->swap_ab == 0 && layout->cta_group < 2 && sends_other(&trial->product)
+                ? "cluster=2x1 or 1x1"
+                : "cluster=1x1");
     }
     return true;
 }

@@ -76,6 +76,8 @@ static const struct config_key {
      .shown = SHOWN_IF_SET, .hint = "give none, a, b or ab"},
     {KEY(group_maps, pipeline.group_maps), .names = {NULL, "0", "1"}, .shown = SHOWN_IF_SET,
      .hint = "give 0 or 1"},
+    {KEY(row_boxes, pipeline.row_boxes), .names = {NULL, "0", "1"}, .shown = SHOWN_IF_SET,
+     .hint = "give 0 or 1"},
     {NUMBER(layout, swap_ab, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, debug, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {NUMBER(launch, trace, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},

@@ -92,6 +92,14 @@ enum jg_group_maps {
     JG_GROUP_MAPS_WRITTEN = 2
 };
 
+/* Do A's rows that an index names come by copies of TMA, or by threads? */
+enum jg_row_boxes {
+    JG_ROW_BOXES_NONE = 0, /* no index names them, or TMA does not take them: nothing to
+                              decide */
+    JG_ROW_BOXES_UNUSED = 1,
+    JG_ROW_BOXES_USED = 2
+};
+
 /* How the inputs come. */
 struct jg_config_pipeline {
     int stages;  /* of the input ring */
@@ -99,6 +107,7 @@ struct jg_config_pipeline {
     enum jg_prefetch prefetch;
     enum jg_repack repack; /* of the problem's A and B */
     enum jg_group_maps group_maps;
+    enum jg_row_boxes row_boxes;
 };
 
 /* What a grid is and does. */
@@ -132,7 +141,7 @@ struct jg_config_override {
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
     bool has_split_k, has_split_order, has_cluster_k, has_prefetch, has_repack,
-        has_group_maps, has_swap_ab;
+        has_group_maps, has_row_boxes, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;
 };
 

@@ -54,6 +54,15 @@ double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes)
     return stage_bytes / WORD_BYTES / THREADS / at_once * BATCH_CLK;
 }
 
+double jg_row_boxes_clk(const struct jg_trial *trial, int copied_rows, double copy_clk)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_a = trial->product.a.letter == 'a';
+    const int rows =
+        is_a ? layout->tile_m / layout->cluster_n : layout->tile_n / layout->cluster_m;
+    return trial->product.has_row_boxes ? copy_clk * rows / copied_rows : 0.0;
+}
+
 double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)
 {
     const int64_t bytes = jg_repack_bytes(&trial->config, &trial->product);

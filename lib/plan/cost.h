@@ -10,6 +10,9 @@
  * bench/results/2026-11-22-h200-unaligned.txt, on an H200; words of 16 bytes, and what an
  * index takes, were not measured. */
 double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes);
+/* Of a block of K, of copies of TMA that bring rows which an index names, `copied_rows` in
+ * so many clocks; 0 where none do. */
+double jg_row_boxes_clk(const struct jg_trial *trial, int copied_rows, double copy_clk);
 
 /* Microseconds of the kernel that copies A and B first: their elements are read and written
  * once, at the rate of the memory. 0 where nothing is copied. Estimated. */

@@ -26,17 +26,19 @@ struct jg_product {
     jit_gemm_accumulate accumulate;
     jit_gemm_rows a_rows; /* of the problem's A, which may be the product's B */
     bool has_group_maps;  /* the config's: TMA loads by a map of each group */
+    bool has_row_boxes;   /* the config's: TMA loads rows that an index names */
 };
 
 struct jg_product jg_product_make(const struct jg_problem *problem, bool swap_ab);
 
 /* Do threads load A and B, because TMA does not take them, or only the device knows where
- * they are, and no map of each group says it? With an index of the problem's A's rows the
- * other matrix comes by TMA even so, if that takes it. */
+ * they are, and neither maps of each group nor copies of single rows take them? With an
+ * index of the problem's A's rows the other matrix comes by TMA even so, if that takes it.
+ */
 static inline bool jg_loads_by_threads(const struct jg_product *product)
 {
     return product->a.alignment < JG_TMA_ALIGNMENT ||
-           product->a_rows == JIT_GEMM_ROWS_INDEXED ||
+           (product->a_rows == JIT_GEMM_ROWS_INDEXED && !product->has_row_boxes) ||
            (product->group_by == JIT_GEMM_GROUP_BY_POINTERS && !product->has_group_maps);
 }
 /* Why they do, for messages: "input_align=2", "a_rows=indexed". Static. */

@@ -101,3 +101,41 @@ jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem)
     JG_TRY(check_d_rows(problem));
     return check_a_rows(problem);
 }
+
+/* ------------------------------------------------------------------ copies of rows */
+
+bool jg_row_boxes_check(struct jg_trial *trial)
+{
+    if (trial->config.pipeline.row_boxes != JG_ROW_BOXES_USED) {
+        return true;
+    }
+    if (trial->problem->a_rows != JIT_GEMM_ROWS_INDEXED) {
+        return jg_trial_reject(trial, "row_boxes=1: A's rows lie in order, and no index "
+                                      "names them: row_boxes=0");
+    }
+    if (jg_inputs_are_unaligned(trial->problem)) {
+        return jg_trial_reject(trial,
+                               "row_boxes=1: TMA takes addresses and rows of 16 bytes, and "
+                               "input_align=%d promises less: row_boxes=0",
+                               trial->problem->a.alignment);
+    }
+    return true;
+}
+
+bool jg_row_boxes_complete(struct jg_trial *trial, int copied_rows)
+{
+    struct jg_derived *derived = &trial->derived;
+    if (!trial->product.has_row_boxes) {
+        return true;
+    }
+    struct jg_box *box = trial->product.a.letter == 'a' ? &derived->a_box : &derived->b_box;
+    if (box->rows % copied_rows != 0) {
+        return jg_trial_reject(trial,
+                               "row_boxes=1: a copy brings %d rows, and a CTA of this "
+                               "cluster loads %d of A",
+                               copied_rows, box->rows);
+    }
+    derived->copied_rows = copied_rows;
+    box->rows = 1;
+    return true;
+}

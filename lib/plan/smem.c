@@ -42,6 +42,21 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
     return (struct jg_scale_ring){(int)slots, slots * slot_bytes};
 }
 
+/* -------------------------------------------------------------------------- A's rows */
+
+enum { INDEX_STEP = 16 /* alignment of what is read four at a time */ };
+
+int64_t jg_row_indices_bytes(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_a = trial->product.a.letter == 'a';
+    const int rows =
+        is_a ? layout->tile_m / layout->cluster_n : layout->tile_n / layout->cluster_m;
+    return trial->product.has_row_boxes
+               ? jg_align_up(rows * (int64_t)sizeof(int32_t), INDEX_STEP) + INDEX_STEP
+               : 0;
+}
+
 /* ------------------------------------------------------------------------------ sizes */
 
 /* A part of the device's struct that a kernel has no use for takes a byte, and what follows

@@ -30,6 +30,10 @@ struct jg_scale_ring {
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
                                       const struct jg_config *config);
 
+/* Which rows of A an item has, where copies of TMA bring those that an index names
+ * (jg/tile/row_indices.cuh); else 0. */
+int64_t jg_row_indices_bytes(const struct jg_trial *trial);
+
 /* Rounded up to the alignment of a swizzled tile. */
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages);
 

@@ -129,6 +129,10 @@ void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
             jg_str_printf(trace, " (%s)", trial->note);
         }
     }
+    if (derived->copied_rows > 0) {
+        jg_str_printf(trace, ", A's rows copied where an index says, %d at a time",
+                      derived->copied_rows);
+    }
     if (jg_is_repacked(&trial->config)) {
         trace_copies(trace, trial);
     }

@@ -353,7 +353,8 @@ static bool is_unread(const struct launch *launch, const struct row *row)
            beta->pointer == 0 && beta->value == 0.0F;
 }
 
-/* Of a matrix whose rows an index names: threads move them, of all batches and groups. */
+/* Of a matrix whose rows an index names, of all batches and groups: threads move them, or
+ * copies of single rows of A. */
 static void set_indexed(const struct launch *launch, enum jg_map_index map,
                         struct jg_array *array)
 {
@@ -362,7 +363,7 @@ static void set_indexed(const struct launch *launch, enum jg_map_index map,
     if (is_a || (map == JG_MAP_D && problem->d_rows == JIT_GEMM_ROWS_INDEXED)) {
         array->rows = is_a ? launch->params->a_row_count : launch->params->d_row_count;
         array->is_stacked = true;
-        array->has_map = false;
+        array->has_map = is_a && launch->kernel->choice.product.has_row_boxes;
     }
 }
 

@@ -201,10 +201,23 @@ static struct map_shape shape_pieces(const struct jg_map_key *key)
                                                 rows.strides_bytes[1]}};
 }
 
+/* Is it an input whose rows an index names, and TMA copies by themselves? */
+static bool is_copied_by_rows(const struct jg_kernel *kernel, enum jg_map_index operand)
+{
+    const struct jg_product *product = &kernel->choice.product;
+    return product->has_row_boxes && ((operand == JG_MAP_A && product->a.letter == 'a') ||
+                                      (operand == JG_MAP_B && product->b.letter == 'a'));
+}
+
 static struct map_shape shape_of(const struct jg_kernel *kernel, enum jg_map_index operand,
                                  const struct jg_map_key *key)
 {
     const struct jg_product *product = &kernel->choice.product;
+    if (is_copied_by_rows(kernel, operand)) { /* a matrix without batches */
+        struct map_shape rows = shape_matrix(key, product->a.dtype);
+        rows.dims = 2;
+        return rows;
+    }
     const bool has_pairs = (operand == JG_MAP_A && jg_product_gate_rows(product) > 1) ||
                            (operand == JG_MAP_B && jg_product_gate_columns(product) > 1 &&
                             !jg_problem_has_neighbours(&kernel->problem));

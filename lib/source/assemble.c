@@ -497,6 +497,7 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kIndexedA", is_indexed(problem, &product->a), out);
     print_flag("kIndexedB", is_indexed(problem, &product->b), out);
+    print_number("kCopiedRows", derived->copied_rows, out);
     print_flag("kIndexedD", problem->d_rows == JIT_GEMM_ROWS_INDEXED, out);
     print_flag("kPlain", is_plain(problem), out);
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);

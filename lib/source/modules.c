@@ -104,7 +104,9 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(problem->group_rest == JIT_GEMM_GROUP_REST_ZERO,
                  "jg/epilogue/rest_rows.cuh", out);
     print_header(jg_loads_by_threads(&choice->product), "jg/tile/thread_loader.cuh", out);
-    print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED, "jg/tile/indexed_loader.cuh",
+    print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED,
+                 choice->product.has_row_boxes ? "jg/tile/row_loader.cuh"
+                                               : "jg/tile/indexed_loader.cuh",
                  out);
     print_header(jg_is_repacked(&choice->config), "jg/pack/repack_kernel.cuh", out);
     print_header(jg_has_group_maps(&choice->config), "jg/pack/group_maps_kernel.cuh", out);

@@ -61,11 +61,19 @@ Test(row_index, what_no_kernel_does_is_refused_by_name)
                                           "rows of an A with scale vector by an index"},
         {"a_rows=indexed input_align=2 groups=4 group_by=k_offsets",
          "problem.a_rows: groups along K have parts of A's rows"},
-        {"a_rows=indexed config=tile=128x128 cluster=2x1",
+        {"a_rows=indexed config=tile=128x128 cluster=1x2 row_boxes=0",
+         "problem.config: cluster=1x2: with a_rows=indexed threads load rows of A, each "
+         "CTA's for itself: cluster=2x1 or 1x1"},
+        {"a_rows=indexed input_align=8 config=tile=128x128 cluster=2x1",
          "problem.config: cluster=2x1: with a_rows=indexed threads load rows of A, each "
          "CTA's for itself: cluster=1x1"},
-        {"a_rows=indexed config=tile=128x128 cluster=1x1 pingpong=1",
+        {"a_rows=indexed config=tile=128x128 cluster=1x1 pingpong=1 row_boxes=0",
          "problem.config: pingpong=1: there is no kernel for A and B that threads load"},
+        {"config=row_boxes=1", "problem.config: row_boxes=1: A's rows lie in order, and no "
+                               "index names them: row_boxes=0"},
+        {"a_rows=indexed input_align=8 config=row_boxes=1",
+         "problem.config: row_boxes=1: TMA takes addresses and rows of 16 bytes, and "
+         "input_align=8 promises less: row_boxes=0"},
         {"a_rows=indexed input_align=2 workspace=64m config=tile=128x128 cluster=1x1 "
          "repack=ab",
          "problem.config: repack=ab: there is no kernel that copies an A whose rows an "
@@ -221,15 +229,15 @@ Test(row_index, wrong_arguments_are_told)
     api_fixture_close(&fixture);
 }
 
-/* A is one matrix, whose map no kernel has; that of B is as ever, also where the kernel
- * multiplies the transpose. */
-Test(row_index, a_goes_through_no_map)
+/* A is one matrix, whose map no kernel has, or one whose box is a row; that of B is as
+ * ever, also where the kernel multiplies the transpose. */
+Test(row_index, a_goes_through_no_map_or_by_rows)
 {
     static const char *const rows[][2] = {
-        {"batch=3", "config=mma=128x64 swap_ab=0 cluster=1x1"},
-        {"groups=4", "config=mma=128x64 swap_ab=0 cluster=1x1"},
-        {"batch=3", "config=mma=128x32 swap_ab=1 cluster=1x1"},
-        {"groups=4 group_by=counts", "config=mma=128x32 swap_ab=1 cluster=1x1"},
+        {"batch=3", "config=mma=128x64 swap_ab=0 cluster=1x1 row_boxes=0"},
+        {"groups=4", "config=mma=128x64 swap_ab=0 cluster=1x1 row_boxes=1"},
+        {"batch=3", "config=mma=128x32 swap_ab=1 cluster=1x1 row_boxes=1"},
+        {"groups=4 group_by=counts", "config=mma=128x32 swap_ab=1 cluster=1x1 row_boxes=0"},
     };
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;
@@ -245,12 +253,16 @@ Test(row_index, a_goes_through_no_map)
         args.d_rows = (jit_gemm_arg){0};
         args.a_row_count = 33;
         args.group_sizes = strstr(text, "groups") != NULL ? UINT64_C(5) << 32 : 0;
+        const long first = atomic_load(&fixture.fake->encodes);
         cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s: %s", text,
                      jit_gemm_last_error());
         const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
         const bool is_swapped = strstr(text, "swap_ab=1") != NULL;
         const struct jg_matrix_param *a = is_swapped ? &params->b : &params->a;
         const struct jg_matrix_param *b = is_swapped ? &params->a : &params->b;
+        const bool has_boxes = strstr(text, "row_boxes=1") != NULL;
+        const struct fake_encode *of_a =
+            &fixture.fake->last_encodes[(first + is_swapped) % FAKE_ENCODES_KEPT];
         cr_expect_eq(params->a_rows.pointer, args.a_rows.pointer);
         cr_expect_eq(params->a_row_count, 33);
         cr_expect_eq(params->d_row_count, 0);
@@ -258,6 +270,14 @@ Test(row_index, a_goes_through_no_map)
         cr_expect_eq(a->batch_stride, 0);
         cr_expect_eq(b->batch_stride, INT64_C(256) * 128);
         cr_expect_eq(b->batch_step, 1);
+        cr_expect_eq(of_a->rank == 2, has_boxes, "%s", text);
+        if (has_boxes) {
+            cr_expect_eq(of_a->address, args.a.pointer);
+            cr_expect_eq(of_a->dims[0], 128);
+            cr_expect_eq(of_a->dims[1], 33);
+            cr_expect_eq(of_a->strides_bytes[0], 256);
+            cr_expect_eq(of_a->box[1], 1);
+        }
         jit_gemm_destroy(&gemm);
     }
     api_fixture_close(&fixture);

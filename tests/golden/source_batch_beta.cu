@@ -61,6 +61,7 @@ struct Config {
     static constexpr bool kColumnMajor = false;
     static constexpr bool kIndexedA = false;
     static constexpr bool kIndexedB = false;
+    static constexpr jg::u32 kCopiedRows = 0;
     static constexpr bool kIndexedD = false;
     static constexpr bool kPlain = false;
     static constexpr bool kLongSnippet = false;

@@ -1,10 +1,9 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
-// config: kernel=gemm mma=128x32 cta_group=1 cluster=1x1 scheduler=static k_group=2 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
+// config: kernel=gemm mma=128x32 cta_group=1 cluster=1x1 scheduler=static k_group=2 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 row_boxes=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW)
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/schedule/grouped_tile_order.cuh>
-#include <jg/tile/thread_loader.cuh>
-#include <jg/tile/indexed_loader.cuh>
+#include <jg/tile/row_loader.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -49,7 +48,7 @@ struct Config {
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kScaleSlots = 0;
     static constexpr jg::u32 kLeadStages = 0;
-    static constexpr jg::u32 kThreads = 288;
+    static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 197632;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
@@ -65,13 +64,13 @@ struct Config {
     static constexpr bool kColumnMajor = false;
     static constexpr bool kIndexedA = false;
     static constexpr bool kIndexedB = true;
+    static constexpr jg::u32 kCopiedRows = 4;
     static constexpr bool kIndexedD = false;
     static constexpr bool kPlain = true;
     static constexpr bool kLongSnippet = false;
     static constexpr bool kRasterAlongM = true;
     static constexpr bool kPdl = true;
-    static constexpr bool kThreadLoads = true;
-    static constexpr jg::u32 kInputAlignment = 16;
+    static constexpr bool kThreadLoads = false;
     static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::bf16;
     using B = jg::bf16;
@@ -93,7 +92,7 @@ d = acc;
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
-extern "C" __global__ void __launch_bounds__(288, 1)
+extern "C" __global__ void __launch_bounds__(192, 1)
 jit_gemm_sm100a_bf16_bf16_128x32_plain(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);

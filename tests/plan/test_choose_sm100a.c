@@ -444,22 +444,6 @@ Test(choose_sm100a, inputs_that_tma_does_not_take_are_loaded_by_three_warps_more
                  choose("8192x8192x8192 bf16 input_align=8").derived.predicted_us);
 }
 
-/* Of A only, while B comes by TMA: less than of both, and more the more of a tile A has. */
-Test(choose_sm100a, rows_that_an_index_names_are_loaded_by_threads)
-{
-    const struct jg_choice one = choose("8192x8192x8192 bf16 a_rows=indexed");
-    const struct jg_choice both = choose("8192x8192x8192 bf16 input_align=8");
-    const struct jg_choice wide =
-        choose("8192x8192x8192 bf16 a_rows=indexed config=mma=64x256 swap_ab=0");
-    const struct jg_choice narrow =
-        choose("8192x8192x8192 bf16 a_rows=indexed config=mma=64x256 swap_ab=1");
-
-    cr_expect_eq(one.config.layout.cluster_m * one.config.layout.cluster_n, 1);
-    cr_expect_eq(one.config.launch.scheduler, JG_SCHEDULER_STATIC);
-    cr_expect_lt(one.derived.predicted_us, both.derived.predicted_us);
-    cr_expect_lt(wide.derived.predicted_us, narrow.derived.predicted_us);
-}
-
 /* The tensor core takes tf32 along M and N too, in rows of 128 bytes. */
 Test(choose_sm100a, tf32_has_all_layouts)
 {
@@ -587,10 +571,18 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "scheduler=clc serves one load thread, and input_align=2 has more: give "
          "scheduler=static"},
         {"4096x4096x4096 bf16 a_rows=indexed", "mma=128x128 cluster=1x1 prefetch=b",
+         "prefetch=b: the grid before may write the index of A's rows, and a warp loads both: "
+         "prefetch=none"},
+        {"4096x4096x4096 bf16 a_rows=indexed",
+         "mma=128x128 cluster=1x1 row_boxes=0 prefetch=b",
          "prefetch=b asks TMA, which does not take a_rows=indexed"},
-        {"4096x4096x4096 bf16 a_rows=indexed", "mma=128x128 cluster=1x1 scheduler=clc",
+        {"4096x4096x4096 bf16 a_rows=indexed",
+         "mma=128x128 cluster=1x1 row_boxes=0 scheduler=clc",
          "scheduler=clc serves one load thread, and a_rows=indexed has more: give "
          "scheduler=static"},
+        {"m=64 n=4096 k=4096 a=bf16 a_rows=indexed",
+         "mma=256x16 cta_group=2 cluster=8x1 swap_ab=1 row_boxes=1",
+         "row_boxes=1: a copy brings 4 rows, and a CTA of this cluster loads 2 of A"},
         {"256x256x200 bf16", "split_k=5",
          "split_k=5: K of 200 has 4 blocks of 64, and each part needs one"},
         {"16384x16384x4096 bf16", "mma=128x64 split_k=2",
@@ -602,7 +594,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "
-         "split_k split_order cluster_k prefetch repack group_maps swap_ab debug trace"},
+         "split_k split_order cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);

@@ -295,7 +295,7 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group pingpong cluster scheduler k_group stages acc_stages raster "
-         "raster_group out_stages pdl split_k split_order cluster_k prefetch repack group_maps swap_ab debug trace"},
+         "raster_group out_stages pdl split_k split_order cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
@@ -359,6 +359,7 @@ Test(config, every_message)
         {"repack=ba", "config: 'ba' at column 8 is no value of 'repack'"},
         {"group_maps=2",
          "config: '2' at column 12 is no value of 'group_maps'; give 0 or 1"},
+        {"row_boxes=2", "config: '2' at column 11 is no value of 'row_boxes'; give 0 or 1"},
         {"pdl=2", "config: '2' at column 5 is no value of 'pdl'; give 0 or 1"},
         {"pdl=yes", "config: 'yes' at column 5 is no value of 'pdl'"},
         {"kernel=reference stages=4", "config: kernel=reference takes no other key; leave "

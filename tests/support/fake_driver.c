@@ -423,7 +423,7 @@ static bool map_is_legal(const struct fake_encode *encode)
 {
     const uint64_t row_bits = encode->box[0] * bits_of_type(encode->type);
     const bool is_swizzled = encode->swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
-    if (encode->rank < 3 || encode->rank > 5 || encode->address == 0 ||
+    if (encode->rank < 2 || encode->rank > 5 || encode->address == 0 ||
         encode->address % 16 != 0 || (is_swizzled && row_bits > 8 * 128)) {
         return false;
     }

@@ -66,6 +66,11 @@ class InputProducer {
         return ProducerStage{stage, &barriers_.full[stage]};
     }
 
+    JG_DEVICE u64 *full(u32 stage) const
+    {
+        return &barriers_.full[stage];
+    }
+
     // Where threads fill stages. Blocks until the stage is empty; the warp hands it on when
     // the scope ends.
     JG_DEVICE HeldStages<InputProducer> acquire_to_fill()

@@ -40,10 +40,15 @@ struct alignas(16) ClcStorage {
 };
 
 // Who iterates.
-enum class ClcConsumer { kLoadThread, kThread, kWarp };
+enum class ClcConsumer { kLoadThread, kLoadWarp, kThread, kWarp };
 
 template <class Order, class Cluster, ClcConsumer kConsumer>
 class ClcIterator {
+    static constexpr bool kIsWarp =
+        kConsumer == ClcConsumer::kWarp || kConsumer == ClcConsumer::kLoadWarp;
+    static constexpr bool kLoads =
+        kConsumer == ClcConsumer::kLoadThread || kConsumer == ClcConsumer::kLoadWarp;
+
   public:
     JG_DEVICE ClcIterator(const Order &order, ClcStorage &storage, bool is_first_cta)
         : order_(order), storage_(storage), entry_(blockIdx.x / Cluster::kSize),
@@ -62,8 +67,8 @@ class ClcIterator {
     JG_DEVICE WorkItem next()
     {
         const WorkItem item = order_.item(entry_);
-        if constexpr (kConsumer == ClcConsumer::kLoadThread) {
-            if (is_first_cta_) {
+        if constexpr (kLoads) {
+            if (is_first_cta_ && (!kIsWarp || threadIdx.x % 32 == 0)) {
                 ptx::mbarrier_arrive(&storage_.throttle);
             }
         }
@@ -79,10 +84,10 @@ class ClcIterator {
         debug::wait(&storage_.full[stage], state_.phase,
                     debug::BarrierId{debug::Ring::kWork, debug::Side::kFull, stage});
         const ptx::ClcResponse response = ptx::load_clc_response(storage_.responses[stage]);
-        if constexpr (kConsumer == ClcConsumer::kWarp) {
+        if constexpr (kIsWarp) {
             __syncwarp();
         }
-        if (kConsumer != ClcConsumer::kWarp || threadIdx.x % 32 == 0) {
+        if (!kIsWarp || threadIdx.x % 32 == 0) {
             ptx::fence_proxy_release_shared();
             ptx::mbarrier_arrive_relaxed(&storage_.empty[stage], 0);
         }
@@ -142,7 +147,9 @@ class ClcScheduler {
     }
     JG_DEVICE auto load_iterator() const
     {
-        return Iterator<ClcConsumer::kLoadThread>(order_, storage_, is_first_cta_);
+        constexpr auto kLoader =
+            Config::kCopiedRows > 0 ? ClcConsumer::kLoadWarp : ClcConsumer::kLoadThread;
+        return Iterator<kLoader>(order_, storage_, is_first_cta_);
     }
     JG_DEVICE auto thread_iterator() const
     {

@@ -71,6 +71,8 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if (roles.loads()) {
         if constexpr (Config::kThreadLoads) {
             kernel.load_by_threads();
+        } else if constexpr (Config::kCopiedRows > 0) {
+            kernel.load_rows();
         } else if (ptx::elect_one()) {
             kernel.load();
         }

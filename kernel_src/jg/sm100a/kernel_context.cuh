@@ -57,10 +57,10 @@ struct KernelContext {
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
-    using Ring =
-        InputRingBuffer<Config::kStages,
-                        Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
-                        CommitSignals<Cluster, Mma::kClearsScales>, RolesT::kLoadWarps>;
+    using Ring = InputRingBuffer<Config::kStages,
+                                 Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
+                                 CommitSignals<Cluster, Mma::kClearsScales>,
+                                 stage_fillers<Config>(RolesT::kLoadWarps)>;
     using EpilogueSignals =
         WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
     using EpilogueRing = InputRingBuffer<Config::kEpilogueLoadStages,
@@ -163,41 +163,59 @@ struct KernelContext {
             const auto item = work.next();
             maps.settle(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
-            // Prologue, arrive, rest. Of later items the prologue is all.
-            u32 k = 0;
-#pragma unroll 1
-            for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
-                 end = item.k_blocks) {
-                k = send(tiles, item, k, end);
-                order.arrive();
-            }
+            order.run(item.k_blocks,
+                      [&](u32 k, u32 end) { return send(loader, tiles, item, k, end); });
         }
         finish_loading(tiles);
+    }
+
+    // The same where an index names rows of A or B: one warp, of which a lane starts
+    // copies.
+    JG_DEVICE void load_rows() const
+    {
+        auto tiles = input.producer();
+        auto order = load_order.producer(true);
+        const RowLoader<Config, Cluster, ShapeT> rows(params, shape, cluster, loader,
+                                                      smem.rows);
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0,
+                      threadIdx.x % 32 == 0);
+        while (work.has_work()) {
+            const auto item = work.next();
+            rows.begin(item);
+            if (ptx::elect_one()) {
+                work.settle_at_stage(tiles, item.k_blocks > 0);
+                order.run(item.k_blocks,
+                          [&](u32 k, u32 end) { return send(rows, tiles, item, k, end); });
+            }
+        }
+        if (ptx::elect_one()) {
+            finish_loading(tiles);
+        }
     }
 
     // The same for inputs that TMA does not take: four warps.
     JG_DEVICE void load_by_threads() const
     {
         const u32 thread = roles.load_thread();
-        ThreadLoaderOf<Config, ShapeT> filler(params, shape, thread);
+        ThreadLoaderOf<Config, Cluster, ShapeT> filler(params, shape, loader, thread);
         auto tiles = input.producer();
         auto order = load_order.producer(thread % 32 == 0);
-        FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, thread == 0);
         while (work.has_work()) {
             const auto item = work.next();
             filler.begin(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
-            // Prologue, arrive, rest. Of later items the prologue is all.
-            u32 k = 0;
+            order.run(item.k_blocks, [&](u32 k, u32 end) {
 #pragma unroll 1
-            for (u32 end = order.prologue(item.k_blocks); k < item.k_blocks;
-                 end = item.k_blocks) {
-                k = fill(tiles, filled, filler, item, k, end);
-                order.arrive();
-            }
+                for (; k < end; k += Config::kKGroup) {
+                    const auto stage = FilledStage<Config>::acquire(tiles);
+                    const u32 i = stage.index();
+                    smem.input[i].fill(filler, &smem.ring.full[i], item, k,
+                                       Group::blocks(item.k_blocks - k));
+                }
+                return k;
+            });
         }
-        filled.finish();
         finish_loading(tiles);
     }
 
@@ -242,6 +260,7 @@ struct KernelContext {
         for (; k < end; k += Config::kKGroup) {
             const auto stage = tiles.acquire();
             const u32 i = stage.index();
+            settle_copies<Config>();
             if constexpr (kScaleBytes > 0) {
                 const auto cell = cells.acquire(i);
                 const u32 begin = item.k_first + k * Config::kBlockK;
@@ -393,40 +412,20 @@ struct KernelContext {
     }
 
     // Sends an item's blocks of K from `k` to `end`, in whole groups; which one is next.
-    JG_DEVICE u32 send(typename Ring::Producer &tiles, const WorkItem &item, u32 k,
-                       u32 end) const
+    template <class Loader>
+    JG_DEVICE u32 send(const Loader &from, typename Ring::Producer &tiles,
+                       const WorkItem &item, u32 k, u32 end) const
     {
 #pragma unroll 1
         for (; k < end; k += Config::kKGroup) {
             const u32 blocks = Group::blocks(item.k_blocks - k);
             const ProducerStage stage =
                 tiles.acquire(blocks * Tiles::kLoadedBytes + kScaleBytes);
-            smem.input[stage.index].send(loader, stage.full, item, k, blocks);
+            smem.input[stage.index].send(from, stage.full, item, k, blocks);
             if constexpr (kScaleBytes > 0) {
                 scale_loader.load(smem.scales.stage[stage.index], stage.full, item,
                                   item.k_first + k * Config::kBlockK);
             }
-        }
-        return k;
-    }
-
-    // The same by threads.
-    template <class Filled, class Filler>
-    JG_DEVICE u32 fill(typename Ring::Producer &tiles, Filled &filled, const Filler &filler,
-                       const WorkItem &item, u32 k, u32 end) const
-    {
-#pragma unroll 1
-        for (; k < end; k += Config::kKGroup) {
-            auto stage = tiles.acquire_to_fill();
-            const u32 blocks = Group::blocks(item.k_blocks - k);
-            if constexpr (Filler::kSends) {
-                if (filler.is_sender()) {
-                    smem.input[stage.index()].send_beside(
-                        filler, &smem.ring.full[stage.index()], item, k, blocks);
-                }
-            }
-            smem.input[stage.index()].fill(filler, item, k, blocks);
-            filled.add(stage);
         }
         return k;
     }

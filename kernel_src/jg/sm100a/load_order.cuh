@@ -8,10 +8,10 @@
 // fewer where K has fewer. From then on the rings keep the order: each stage is sent when
 // one was read.
 //
-// Called by: all threads that load (LoadPrologue), around what is sent before the epilogue
-// loads, and the epilogue-load thread before its first copy (wait). Signals: one arrival of
-// each of the kLoadWarps. Before use: init_barrier by one thread, then a synchronisation of
-// the CTA. Where nothing is loaded for the epilogue nobody waits, and all of it is empty.
+// Called by: all threads that load (LoadPrologue), for each item, and the epilogue-load
+// thread before its first copy (wait). Signals: one arrival of each of the kLoadWarps.
+// Before use: init_barrier by one thread, then a synchronisation of the CTA. Where nothing
+// is loaded for the epilogue nobody waits, and all of it is empty.
 #pragma once
 #include <jg/common/math.cuh>
 #include <jg/debug/track.cuh>
@@ -27,8 +27,7 @@ template <>
 struct LoadOrderBarrier<false> {
 };
 
-// The load warp's side. Of an item's blocks of K the first prologue() are sent, then
-// arrive(), then the rest.
+// The load warp's side.
 template <bool kWithEpilogueLoads, u32 kRingBlocks>
 class LoadPrologue {
   public:
@@ -38,6 +37,20 @@ class LoadPrologue {
     {
     }
 
+    // Sends an item's blocks of K: the prologue, then the rest, with an arrival between
+    // them. `send(k, end)` sends those from `k` on, and returns which one is next.
+    template <class Send>
+    JG_DEVICE void run(u32 blocks, Send send)
+    {
+        u32 k = 0;
+#pragma unroll 1
+        for (u32 end = prologue(blocks); k < blocks; end = blocks) {
+            k = send(k, end);
+            arrive();
+        }
+    }
+
+  private:
     // How many of an item's blocks are sent first: what the ring takes of the first item,
     // else all.
     JG_DEVICE u32 prologue(u32 blocks) const
@@ -55,7 +68,6 @@ class LoadPrologue {
         }
     }
 
-  private:
     LoadOrderBarrier<kWithEpilogueLoads> &barrier_;
     bool arrives_, is_first_ = true;
 };

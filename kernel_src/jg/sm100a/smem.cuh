@@ -13,6 +13,7 @@
 #include <jg/sm100a/scale_stages.cuh>
 #include <jg/sm100a/tmem.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/row_indices.cuh>
 #include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm100a {
@@ -41,6 +42,7 @@ struct alignas(1024) Smem {
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
     ClusterSumsStorage<Config, kWarps> sums;
+    RowIndices<Config> rows;
     u32 tmem_address;
 
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

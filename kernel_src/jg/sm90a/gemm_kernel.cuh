@@ -45,7 +45,11 @@ JG_DEVICE void gemm_kernel(const Params &params)
         } else {
             ptx::give_registers_back<Config::kPingpong ? Roles::kPingpongLoadRegisters
                                                        : Roles::kLoadRegisters>();
-            if (roles.is_load_warp() && ptx::elect_one()) {
+            if constexpr (Config::kCopiedRows > 0) {
+                if (roles.is_load_warp()) {
+                    kernel.load_rows();
+                }
+            } else if (roles.is_load_warp() && ptx::elect_one()) {
                 kernel.load();
             }
             if constexpr (Kernel::kScales) {

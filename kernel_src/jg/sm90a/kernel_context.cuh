@@ -30,7 +30,7 @@ struct KernelContext {
     using Partition = EpiloguePartition<Config>;
     using Signals = WarpgroupSignals<Partition::kTeams, Cluster>;
     using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kLoadedBytes, Signals,
-                                 Config::kThreadLoads ? Roles::kLoadWarps : 1>;
+                                 stage_fillers<Config>(Roles::kLoadWarps)>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
     static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
@@ -142,6 +142,32 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
+    // The same where an index names rows of A or B: one warp, of which a lane starts
+    // copies.
+    JG_DEVICE void load_rows() const
+    {
+        auto tiles = input.producer();
+        const RowLoader<Config, Cluster, ShapeT> rows(params, shape, cluster, loader,
+                                                      smem.rows);
+        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0,
+                      threadIdx.x % 32 == 0);
+        while (work.has_work()) {
+            const auto item = work.next();
+            rows.begin(item);
+            if (ptx::elect_one()) {
+                work.settle_at_stage(tiles, item.k_blocks > 0);
+#pragma unroll 1
+                for (u32 k = 0; k < item.k_blocks; ++k) {
+                    const ProducerStage stage = tiles.acquire();
+                    smem.input[stage.index].send(rows, stage.full, item, k, 1);
+                }
+            }
+        }
+        if (ptx::elect_one()) {
+            finish_loading(tiles);
+        }
+    }
+
     // Brings scales of blocks of A and B: one warp.
     JG_DEVICE void load_scales() const
     {
@@ -154,19 +180,16 @@ struct KernelContext {
     JG_DEVICE void load_by_threads() const
     {
         auto tiles = input.producer();
-        ThreadLoaderOf<Config, ShapeT> filler(params, shape, threadIdx.x);
+        ThreadLoaderOf<Config, Cluster, ShapeT> filler(params, shape, loader, threadIdx.x);
         ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
-        FilledStages<decltype(filler), decltype(tiles)> filled(tiles);
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
             filler.begin(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Fill stages with A and B.
-            fill(tiles, filled, filler, scales, item);
+            fill(tiles, filler, scales, item);
         }
-        // All stages are handed on before the neighbours' arrivals are waited for.
-        filled.finish();
         finish_loading(tiles);
     }
 
@@ -227,27 +250,19 @@ struct KernelContext {
 
     // Fills a stage with each of an item's blocks of K, and beside it a slot with its
     // scales.
-    template <class Filled, class Filler, class Scales>
-    JG_DEVICE void fill(typename Ring::Producer &tiles, Filled &filled,
-                        const Filler &filler, Scales &scales, const WorkItem &item) const
+    template <class Filler, class Scales>
+    JG_DEVICE void fill(typename Ring::Producer &tiles, Filler &filler, Scales &scales,
+                        const WorkItem &item) const
     {
-        static_assert(!Filler::kAsync || Config::kStages > 2,
-                      "these threads hold a stage, the math warpgroups another");
         scales.begin(item);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
-            auto stage = tiles.acquire_to_fill();
-            if constexpr (Filler::kSends) {
-                if (filler.is_sender()) {
-                    smem.input[stage.index()].send_beside(
-                        filler, &smem.ring.full[stage.index()], item, k, 1);
-                }
-            }
-            smem.input[stage.index()].fill(filler, item, k, 1);
+            const auto stage = FilledStage<Config>::acquire(tiles);
+            smem.input[stage.index()].fill(filler, &smem.ring.full[stage.index()], item, k,
+                                           1);
             if (kScales && roles.is_load_warp()) {
                 scales.fill();
             }
-            filled.add(stage);
         }
     }
 
@@ -283,6 +298,7 @@ struct KernelContext {
         for (u32 left = item.k_blocks; left > 0; --left) {
             order.hold(left);
             auto stage = tiles.acquire();
+            settle_copies<Config>();
             mma.issue(smem.input[stage.index()], stage, left == item.k_blocks);
         }
         order.pass_on();
@@ -300,6 +316,7 @@ struct KernelContext {
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; ++k) {
             auto stage = tiles.acquire();
+            settle_copies<Config>();
             mma.issue_scaled(smem.input[stage.index()], stage, reader, k + 1 < k_blocks);
         }
     }

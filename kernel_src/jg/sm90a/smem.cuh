@@ -9,6 +9,7 @@
 #include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/row_indices.cuh>
 #include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm90a {
@@ -36,6 +37,7 @@ struct alignas(1024) Smem {
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
     ClusterSumsStorage<Config, Roles::kMathWarps> sums;
+    RowIndices<Config> rows;
 
     // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

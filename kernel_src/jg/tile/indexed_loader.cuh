@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // IndexedLoader: one stage of A and B where an index names the rows of one of them, the
 // problem's A: an int32 for each row of the product, which only the device has. Threads of
-// four warps copy those rows, a word each; the other operand comes by TMA beside them, or,
-// where TMA does not take it, by the same threads.
+// four warps copy those rows, a word each; the other operand comes by TMA beside them, for
+// all CTAs of a cluster that share it, or, where TMA does not take it, by the same threads.
 //
 // Called by 128 threads, each with its own number; send by the one that is_sender names,
 // for a stage whose barrier expects the bytes. Tiles lie as TileLoader leaves them. Of rows
@@ -25,68 +25,92 @@ struct IndexedRows {
 };
 
 template <class Operand, u32 kAlignment>
-struct IndexedOperandLoader {
+class IndexedOperandLoader {
     using T = typename Operand::Type;
     using Swizzle = typename Operand::Swizzle;
     static_assert(Operand::kKMajor && Operand::kGateRows == 0, "rows of the problem's A");
-    static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
     static constexpr u32 kThreads = 128, kRowBytes = 128;
-    // The threads' words lie side by side; a thread's next one is kStep bytes on.
-    static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
-    static constexpr u32 kStep = kWordBytes * kThreads;
-    static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
-    static constexpr u32 kAtOnce = kWords % 8 == 0 ? 8 : kWords % 4 == 0 ? 4 : 1;
 
-    // The tile of the product's rows from `row` on, of which there are `end`, and K.
-    static JG_DEVICE void load(u32 tile, const IndexedRows &rows, u32 row, u32 end, u32 k,
-                               u32 k_size, u32 thread)
+  public:
+    static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
+
+    // Before the first block of an item, whose tile has the product's rows from `row` on,
+    // of which there are `end`.
+    JG_DEVICE void begin(const IndexedRows &rows, u32 row, u32 end, u32 thread)
+    {
+        rows_ = rows;
+        row_ = row;
+        end_ = end;
+        if constexpr (kKeeps) {
+            find(0, thread);
+        }
+    }
+
+    // The tile from K on.
+    JG_DEVICE void load(u32 tile, u32 k, u32 k_size, u32 thread)
     {
         const u32 inner = k + thread * kWordBytes % kRowBytes / sizeof(T);
         const u32 count =
             inner < k_size ? min_u32(kWordBytes / sizeof(T), k_size - inner) : 0;
 #pragma unroll 1
         for (u32 first = 0; first < kWords; first += kAtOnce) {
-            u32 found[kAtOnce]; // all of them are asked for before one is needed
-#pragma unroll
-            for (u32 i = 0; i < kAtOnce; ++i) {
-                const u32 own =
-                    row + ((first + i) * kStep + thread * kWordBytes) / kRowBytes;
-                const u32 index =
-                    ptx::load_global_if<4>(rows.index + u64(own) * sizeof(i32), own < end);
-                found[i] = own < end ? index : ~0u;
+            if constexpr (!kKeeps) {
+                find(first, thread);
             }
-            bring(tile, rows, found, inner, count, first, thread);
+            bring(tile, inner, count, first, thread);
         }
     }
 
   private:
+    // The threads' words lie side by side; a thread's next one is kStep bytes on.
+    static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
+    static constexpr u32 kStep = kWordBytes * kThreads;
+    static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
+    // Which rows they are of is the same for all of K: where there are registers for it, it
+    // is found once for an item.
+    static constexpr bool kKeeps = kAsync && kWords <= 16;
+    static constexpr u32 kAtOnce = kKeeps            ? kWords
+                                   : kWords % 8 == 0 ? 8
+                                   : kWords % 4 == 0 ? 4
+                                                     : 1;
+
+    // The rows of kAtOnce words; none, where the product has no such row.
+    JG_DEVICE void find(u32 first, u32 thread)
+    {
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i) { // all are asked for before one is needed
+            const u32 own = row_ + ((first + i) * kStep + thread * kWordBytes) / kRowBytes;
+            const u32 index =
+                ptx::load_global_if<4>(rows_.index + u64(own) * sizeof(i32), own < end_);
+            found_[i] = own < end_ ? index : ~0u;
+        }
+    }
+
     static JG_DEVICE u32 target(u32 tile, u32 word, u32 thread)
     {
         return tile + Swizzle::swizzled_offset(word * kStep + thread * kWordBytes);
     }
-    static JG_DEVICE u64 source(const IndexedRows &rows, u32 row, u32 inner)
+    JG_DEVICE u64 source(u32 row, u32 inner) const
     {
-        return rows.matrix + (rows.ld * static_cast<i64>(row) + inner) * sizeof(T);
+        return rows_.matrix + (rows_.ld * static_cast<i64>(row) + inner) * sizeof(T);
     }
 
     // kAtOnce words, of the rows that were found.
-    static JG_DEVICE void bring(u32 tile, const IndexedRows &rows,
-                                const u32 (&found)[kAtOnce], u32 inner, u32 count,
-                                u32 first, u32 thread)
+    JG_DEVICE void bring(u32 tile, u32 inner, u32 count, u32 first, u32 thread) const
     {
         if constexpr (kAsync) {
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const bool exists = found[i] < rows.count;
+                const bool exists = found_[i] < rows_.count;
                 ptx::copy_async<kWordBytes>(target(tile, first + i, thread),
-                                            source(rows, exists ? found[i] : 0, inner),
+                                            source(exists ? found_[i] : 0, inner),
                                             exists ? count * sizeof(T) : 0);
             }
         } else {
             ThreadWord<T, kAlignment> words[kAtOnce];
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                words[i].load(source(rows, found[i], inner), count, found[i] < rows.count);
+                words[i].load(source(found_[i], inner), count, found_[i] < rows_.count);
             }
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
@@ -95,9 +119,13 @@ struct IndexedOperandLoader {
             }
         }
     }
+
+    IndexedRows rows_;
+    u32 row_, end_;
+    u32 found_[kAtOnce];
 };
 
-template <class Config, class ShapeT>
+template <class Config, class Cluster, class ShapeT>
 class IndexedLoader {
     static constexpr bool kOfA = Config::kIndexedA;
     using A = InputA<Config>;
@@ -105,35 +133,40 @@ class IndexedLoader {
     using Indexed = typename Select<kOfA, A, B>::Type;
     using Other = typename Select<kOfA, B, A>::Type;
     using IndexedRowsLoader = IndexedOperandLoader<Indexed, Config::kInputAlignment>;
-    static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");
+    using Tiles = TileLoader<Config, Cluster>;
+    static_assert(IndexedRowsLoader::kAsync == loads_by_copies<Config>(),
+                  "as the barriers count");
 
   public:
-    static constexpr bool kAsync = IndexedRowsLoader::kAsync;
     static constexpr bool kSends = Config::kInputAlignment == 16; // the other operand
     static constexpr u32 kSentBytes = Other::kLoadedBytes;        // of a block
+    static_assert((kOfA ? Config::kClusterN : Config::kClusterM) == 1 &&
+                      Config::kCtaGroup == 1 && (kSends || !Cluster::kShares),
+                  "each CTA copies rows for itself");
 
     // `thread`: 0 to 127.
     template <class Params>
-    JG_DEVICE IndexedLoader(const Params &params, const ShapeT &shape, u32 thread)
+    JG_DEVICE IndexedLoader(const Params &params, const ShapeT &shape, const Tiles &tiles,
+                            u32 thread)
         : shape_(shape), index_(params.a_rows), rows_{(kOfA ? params.a : params.b).pointer,
                                                       (kOfA ? params.a : params.b).ld, 0,
                                                       params.a_row_count},
-          other_(kOfA ? params.b : params.a), map_(&params.maps[kOfA ? kMapB : kMapA]),
-          thread_(thread)
+          other_(kOfA ? params.b : params.a), tiles_(tiles), thread_(thread)
     {
     }
 
-    JG_DEVICE void begin(const WorkItem &) const {}
-
-    JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work,
-                        u32 k) const
+    JG_DEVICE void begin(const WorkItem &work)
     {
         IndexedRows rows = rows_;
         rows.index = reinterpret_cast<u64>(index_.base<const i32>(work.batch));
         const u32 size = kOfA ? shape_.m : shape_.n;
-        IndexedRowsLoader::load(
-            ptx::shared_address(kOfA ? a_tile : b_tile), rows, kOfA ? work.row : work.col,
-            Config::kGroups > 0 ? work.group_end : size, k, shape_.k, thread_);
+        loader_.begin(rows, kOfA ? work.row : work.col,
+                      Config::kGroups > 0 ? work.group_end : size, thread_);
+    }
+
+    JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work, u32 k)
+    {
+        loader_.load(ptx::shared_address(kOfA ? a_tile : b_tile), k, shape_.k, thread_);
         if constexpr (!kSends) {
             using T = typename Other::Type;
             ThreadOperandLoader<Other, Config::kInputAlignment, Config::kGateHalves>::load(
@@ -144,13 +177,15 @@ class IndexedLoader {
         }
     }
 
-    // Starts the copies of the other operand's block.
+    // Starts the copies of this CTA's slice of the other operand's block.
     JG_DEVICE void send(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
                         u32 k) const
     {
-        OperandLoader<Other, 1, false>::load(kOfA ? b_tile : a_tile, map_, barrier, 0, 0,
-                                             kOfA ? work.col : work.row, k,
-                                             map_batch<Config>(work, other_.batch_step));
+        if constexpr (kOfA) {
+            tiles_.load_b(b_tile, barrier, work, k);
+        } else {
+            tiles_.load_a(a_tile, barrier, work, k);
+        }
     }
     JG_DEVICE bool is_sender() const
     {
@@ -162,8 +197,9 @@ class IndexedLoader {
     const MatrixParam &index_;
     const IndexedRows rows_;
     const MatrixParam &other_;
-    const TensorMap *map_;
+    const Tiles &tiles_;
     u32 thread_;
+    IndexedRowsLoader loader_;
 };
 
 } // namespace jg

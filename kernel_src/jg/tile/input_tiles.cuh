@@ -54,23 +54,22 @@ struct alignas(1024) InputTiles {
         }
     }
 
-    // The same of the operand that comes by copies while threads fill the other.
+    // The same by threads: their part of it is stored, or its copies are issued. What a
+    // loader leaves to TMA (kSends) one of them sends beside that.
     template <class Loader>
-    JG_DEVICE void send_beside(const Loader &loader, u64 *full, const WorkItem &item,
-                               u32 first, u32 blocks)
+    JG_DEVICE void fill(Loader &loader, u64 *full, const WorkItem &item, u32 first,
+                        u32 blocks)
     {
-        ptx::mbarrier_expect_bytes(full, blocks * Loader::kSentBytes);
+        if constexpr (Loader::kSends) {
+            if (loader.is_sender()) {
+                ptx::mbarrier_expect_bytes(full, blocks * Loader::kSentBytes);
 #pragma unroll 1
-        for (u32 i = 0; i < blocks; ++i) {
-            loader.send(a[i], b[i], full, item,
-                        item.k_first + (first + i) * Config::kBlockK);
+                for (u32 i = 0; i < blocks; ++i) {
+                    loader.send(a[i], b[i], full, item,
+                                item.k_first + (first + i) * Config::kBlockK);
+                }
+            }
         }
-    }
-
-    // The same by threads: their part of it is stored, or its copies are issued.
-    template <class Loader>
-    JG_DEVICE void fill(const Loader &loader, const WorkItem &item, u32 first, u32 blocks)
-    {
 #pragma unroll 1
         for (u32 i = 0; i < blocks; ++i) {
             loader.load(a[i], b[i], item, item.k_first + (first + i) * Config::kBlockK);

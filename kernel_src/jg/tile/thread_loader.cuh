@@ -16,12 +16,12 @@
 #include <jg/common/group_matrix.cuh>
 #include <jg/common/group_size.cuh>
 #include <jg/common/math.cuh>
-#include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/convert.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/ptx/global.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/schedule/work_item.cuh>
+#include <jg/tile/filled_stage.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg {
@@ -111,8 +111,9 @@ struct ThreadOperandLoader {
     static constexpr u32 kPeriod = kStep < 1024 ? 1024 / kStep : 1;
     static constexpr u32 kPeriodBytes = kPeriod * kStep;
     // Words at once: of one panel or one accumulator's rows, and no more than registers
-    // hold (72 per thread on sm_90a).
-    static constexpr u32 kMostAtOnce = kAlignment == 1 ? 8 : 16;
+    // hold (72 per thread on sm_90a); of copies, which need none on their way, no more than
+    // addresses fill them.
+    static constexpr u32 kMostAtOnce = kAlignment == 1 || kAsync ? 8 : 16;
     static constexpr u32 kPanelWords = kLines / kStepLines;
 
     static constexpr JG_DEVICE u32 words_at_once()
@@ -208,12 +209,13 @@ class ThreadLoader {
     static_assert(Config::kClusterM * Config::kClusterN == 1, "each CTA loads for itself");
 
   public:
-    static constexpr bool kAsync = LoaderA::kAsync;
+    static_assert(LoaderA::kAsync == loads_by_copies<Config>(), "as the barriers count");
     static constexpr bool kSends = false;
 
     // `thread`: 0 to 127.
-    template <class Params>
-    JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, u32 thread)
+    template <class Params, class Tiles>
+    JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, const Tiles &,
+                           u32 thread)
         : shape_(shape), params_a_(params.a), params_b_(params.b), a_(params.a),
           b_(params.b), thread_(thread)
     {
@@ -252,40 +254,6 @@ class ThreadLoader {
     const MatrixParam &params_a_, &params_b_;
     GroupMatrix<Config> a_, b_; // of the item at hand
     u32 thread_;
-};
-
-// The stages that a ThreadLoader fills. Where its copies are under way, a stage is handed
-// on when those of the next have been issued and its own have landed; the last one by
-// finish.
-template <class Loader, class Producer>
-class FilledStages {
-  public:
-    JG_DEVICE explicit FilledStages(Producer &producer) : before_(producer, HoldNothing())
-    {
-    }
-
-    // All of `stage` is loaded, or its copies are issued.
-    JG_DEVICE void add(HeldStages<Producer> &stage)
-    {
-        if constexpr (Loader::kAsync) {
-            ptx::copy_async_commit();
-            ptx::copy_async_wait<1>();
-            before_.replace_by(stage);
-        } else {
-            stage.release();
-        }
-    }
-
-    JG_DEVICE void finish()
-    {
-        if constexpr (Loader::kAsync) {
-            ptx::copy_async_wait<0>();
-            before_.release();
-        }
-    }
-
-  private:
-    HeldStages<Producer> before_;
 };
 
 } // namespace jg

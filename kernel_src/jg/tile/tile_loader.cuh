@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // TileLoader: one stage of A and B from global to shared memory by TMA.
 //
-// Called by one thread of the load warp. Each CTA loads its slice of a shared tile and
-// multicasts it to the CTAs that share it. A CTA of a pair holds its own rows of A and its
-// half of the columns of B; its bytes count in the pair's leader CTA. How a tile lies in
-// shared memory is its operand's (input_operand.cuh).
+// Called by one thread of the load warp; where an index names rows of an operand, which
+// RowLoader brings (row_loader.cuh), it brings the other. Each CTA loads its slice of a
+// shared tile and multicasts it to the CTAs that share it. A CTA of a pair holds its own
+// rows of A and its half of the columns of B; its bytes count in the pair's leader CTA. How
+// a tile lies in shared memory is its operand's (input_operand.cuh).
 //
 // prefetch brings an operand's slices to L2 and no further. That is right at any time, also
 // before the grids that write the operand have ended: all reads and writes of the device
@@ -30,6 +31,7 @@
 #include <jg/ptx/tensor_map.cuh>
 #include <jg/ptx/tma.cuh>
 #include <jg/schedule/work_item.cuh>
+#include <jg/tile/filled_stage.cuh>
 #include <jg/tile/input_operand.cuh>
 
 namespace jg {
@@ -37,14 +39,14 @@ namespace jg {
 // Where TMA does not take the inputs, and the unit includes thread_loader.cuh.
 template <class Config, class ShapeT>
 class ThreadLoader;
-template <class Config, class ShapeT>
+template <class Config, class Cluster, class ShapeT>
 class IndexedLoader; // indexed_loader.cuh
-template <class Config, class ShapeT>
-using ThreadLoaderOf =
-    typename Select<Config::kIndexedA || Config::kIndexedB, IndexedLoader<Config, ShapeT>,
-                    ThreadLoader<Config, ShapeT>>::Type;
-template <class Loader, class Producer>
-class FilledStages;
+template <class Config, class Cluster, class ShapeT>
+class RowLoader; // row_loader.cuh
+template <class Config, class Cluster, class ShapeT>
+using ThreadLoaderOf = typename Select<Config::kIndexedA || Config::kIndexedB,
+                                       IndexedLoader<Config, Cluster, ShapeT>,
+                                       ThreadLoader<Config, ShapeT>>::Type;
 
 template <class Operand, u32 kSlices, bool kPair>
 struct OperandLoader {
@@ -218,23 +220,32 @@ class TileLoader {
                 k = (k_ + Config::kBlockK) & -Config::kBlockK;
             }
         }
-        const u32 group = group_of(work);
-        LoaderA::load(a_tile, a_map_ + group, barrier, cluster_.a_mask(),
+        load_a(a_tile, barrier, work, k);
+        load_b(b_tile, barrier, work, k);
+    }
+
+    // One of them, of a whole block.
+    JG_DEVICE void load_a(u8 *tile, u64 *barrier, const WorkItem &work, u32 k) const
+    {
+        LoaderA::load(tile, a_map_ + group_of(work), barrier, cluster_.a_mask(),
                       cluster_.a_slice(), work.row, k,
                       map_batch<Config>(work, a_batch_step_));
+    }
+    JG_DEVICE void load_b(u8 *tile, u64 *barrier, const WorkItem &work, u32 k) const
+    {
+        const u32 group = group_of(work);
         if constexpr (turns_last<Config>()) {
             if (work.is_turned) { // every slice, and to this CTA only
 #pragma unroll
                 for (u32 slice = 0; slice < Cluster::kBSlices; ++slice) {
-                    LoaderB::load(b_tile, b_map_ + group, barrier, cluster_.own_mask(),
-                                  slice, work.col, k,
-                                  map_batch<Config>(work, b_batch_step_));
+                    LoaderB::load(tile, b_map_ + group, barrier, cluster_.own_mask(), slice,
+                                  work.col, k, map_batch<Config>(work, b_batch_step_));
                 }
                 return;
             }
         }
-        LoaderB::load(b_tile, b_map_ + group, barrier, cluster_.b_mask(),
-                      cluster_.b_slice(), work.col + cluster_.pair_rank() * kBRows, k,
+        LoaderB::load(tile, b_map_ + group, barrier, cluster_.b_mask(), cluster_.b_slice(),
+                      work.col + cluster_.pair_rank() * kBRows, k,
                       map_batch<Config>(work, b_batch_step_));
     }
 

@@ -38,9 +38,11 @@
  * each has its own. */
 #define PROMOTED_CLK      1.4
 #define PROMOTED_WAIT_CLK 100.0
-#define FILL_CLK          2200.0
-#define CLUSTER_CLK       800.0
-#define LAUNCH_US         3.0
+/* A copy of four rows that an index names. Assumed. */
+#define COPY_OF_ROWS_CLK 14.0
+#define FILL_CLK         2200.0
+#define CLUSTER_CLK      800.0
+#define LAUNCH_US        3.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
@@ -158,6 +160,8 @@ static double count_block_clk(const struct jg_trial *trial)
         const int cells = trial->derived.scale_cells;
         block_clk = jg_larger(block_clk, (block_clk + CELL_CLK) / cells);
     }
+    block_clk = jg_larger(block_clk,
+                          jg_row_boxes_clk(trial, JG_SM100A_COPIED_ROWS, COPY_OF_ROWS_CLK));
     return jg_larger(block_clk, jg_thread_loads_clk(trial, stage_bytes));
 }
 

@@ -295,7 +295,8 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
             (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
             count_cell_bytes(&trial->product, config) +
             (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-            jg_groups_smem_bytes(trial->problem) + TMEM_ADDRESS_BYTES +
+            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
+            TMEM_ADDRESS_BYTES +
             jg_cluster_sums_bytes(trial, &columns, EPILOGUE_WARPS, has_sums_in_ring(trial)),
         .least_bytes = LEAST_SMEM_BYTES};
 }
@@ -540,6 +541,14 @@ static bool check_block_scaled(struct jg_trial *trial)
 
 static bool check_prefetch(struct jg_trial *trial)
 {
+    if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE &&
+        trial->product.has_row_boxes) {
+        return jg_trial_reject(
+            trial,
+            "prefetch=%s: the grid before may write the index of A's rows, "
+            "and a warp loads both: prefetch=none",
+            prefetch_name(trial));
+    }
     if (trial->config.pipeline.prefetch != JG_PREFETCH_NONE && !trial->config.launch.pdl) {
         return jg_trial_reject(
             trial, "prefetch=%s needs pdl=1: it works while the previous grid still runs",

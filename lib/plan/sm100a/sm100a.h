@@ -18,6 +18,7 @@
 
 enum {
     JG_SM100A_MAX_ACC_STAGES = 2,
+    JG_SM100A_COPIED_ROWS = 4, /* from anywhere, by one copy of TMA */
     JG_SM100A_WARP_LANES = 32,
     JG_SM100A_TMEM_COLUMNS = 512,
     JG_SM100A_SCALE_COLUMN_BYTES = 128 /* of shared memory that become a column */

@@ -22,7 +22,6 @@ enum {
     OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     TEAM_LANES = 64,     /* columns of D that a warpgroup has of a transposed tile */
-    COPY_ALIGNMENT = 4,  /* bytes, of a cp.async at least */
     MIN_STAGES = 2,
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
@@ -129,22 +128,13 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
     return jg_cluster_parts(&trial->config) > 1 && is_free && has_room;
 }
 
-/* Threads that load by cp.async hand a stage on when the copies of the next are issued
- * (jg/tile/thread_loader.cuh), and the math warpgroups release one when the products of the
- * next are: two stages would wait for each other. */
 struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
 {
-    const bool loads_ahead = jg_loads_by_threads(&trial->product) &&
-                             trial->product.a.alignment >= COPY_ALIGNMENT &&
-                             trial->product.a.dtype != JIT_GEMM_DTYPE_TF32;
-    const int least = loads_ahead ? MIN_STAGES + 1 : MIN_STAGES;
     const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
-    return (struct jg_stage_limits){
-        .least = (int)jg_max(least, of_sums),
-        .most = MAX_STAGES,
-        .arch = loads_ahead ? "sm_90a, with A and B loaded by threads a stage ahead,"
-                            : "sm_90a",
-        .shape = ""};
+    return (struct jg_stage_limits){.least = (int)jg_max(MIN_STAGES, of_sums),
+                                    .most = MAX_STAGES,
+                                    .arch = "sm_90a",
+                                    .shape = ""};
 }
 
 /* Of D that a warpgroup has in shared memory at a time: what its store tiles take, or a
@@ -171,7 +161,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
             jg_scale_ring_of(&trial->product, config).bytes +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
-            jg_groups_smem_bytes(trial->problem)};
+            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial)};
 }
 
 /* Rows of a CTA's tile of B that its stages are loaded with: no more than the problem has,
@@ -538,14 +528,15 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
 }
 
 /* C and matrix operands come through the ring of input tiles, or one of their own; through
- * one that threads fill, nothing else comes. Where a CTA has one tile, vectors are faster:
- * threads store D at once, and nothing waits for a copy (6.1 and 6.5 us for 1024^3 on an
- * H100, while 8192x8192x1024 takes 256 and 246). */
+ * one that a warp or more fill, nothing else comes. Where a CTA has one tile, vectors are
+ * faster: threads store D at once, and nothing waits for a copy (6.1 and 6.5 us for 1024^3
+ * on an H100, while 8192x8192x1024 takes 256 and 246). */
 static struct jg_output choose_output(const struct jg_trial *trial)
 {
     const bool pingpong = trial->config.layout.pingpong != 0;
-    const int input_stages =
-        jg_loads_by_threads(&trial->product) ? 0 : trial->config.pipeline.stages;
+    const bool loads_by_one =
+        !jg_loads_by_threads(&trial->product) && !trial->product.has_row_boxes;
+    const int input_stages = loads_by_one ? trial->config.pipeline.stages : 0;
     const struct jg_output_facts facts = {
         .columns = columns_of_d(trial),
         .ring_stages = pingpong ? count_load_stages(trial) : input_stages,
@@ -563,7 +554,7 @@ static struct jg_output choose_output(const struct jg_trial *trial)
  * ring; or where each has tiles of its own;
  * - where sums are promoted: there one adds while the tensor core works for the other;
  * - where C or a matrix comes through the ring: behind the stages that are held back;
- * - where threads load: they hand a stage on when they have filled the next one.
+ * - where threads load: nobody has measured it there.
  */
 static int choose_lead_stages(const struct jg_trial *trial)
 {
@@ -601,8 +592,7 @@ static bool may_turn_last(const struct jg_trial *trial)
     return jg_has_row_groups(product->group_by) &&
            product->group_by != JIT_GEMM_GROUP_BY_ROWS && layout->cluster_m == 2 &&
            layout->cluster_n == 1 && !product->d_is_transpose &&
-           !trial->derived.output.reduces && !jg_loads_by_threads(product) &&
-           keeps_b(trial);
+           !trial->derived.output.reduces && keeps_b(trial);
 }
 
 /* Do two tiles side by side end where N does? */

@@ -92,7 +92,7 @@ struct AnyConfig {
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
     static constexpr bool kPingpong = false;
-    static constexpr u32 kClusterParts = 1;
+    static constexpr u32 kClusterParts = 1, kCopiedRows = 0;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
 
@@ -459,7 +459,7 @@ template <class Config, class Loader>
 void fill_stage(TilesOf<Config> &tiles, const Loader &loader, const WorkItem &item,
                 u32 first, u32 blocks)
 {
-    tiles.fill(loader, item, first, blocks);
+    tiles.fill(loader, nullptr, item, first, blocks);
 }
 
 /* --------------------------------------------------------------------- descriptors */

@@ -394,6 +394,7 @@ struct NotedBlock {
     u32 a, b, k;
 };
 struct NotingLoader {
+    static constexpr bool kSends = false;
     std::vector<NotedBlock> *blocks;
 
     void load(const u8 *a, const u8 *b, const WorkTile &, u32 k) const
