@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _abi
-from ._abi import Origin
+from ._abi import GroupBy, Origin
 from ._context import Context, parse_problem
 from ._epilogue import Epilogue, Operand, is_gated, named_epilogues
 from ._errors import check, refuse
@@ -121,6 +121,9 @@ def assemble(
     b_scale: Any = None,
     d_scale: Any = None,
     group_sizes: Any = None,
+    group_ns: Any = None,
+    group_ks: Any = None,
+    lds: Mapping[str, Any] | None = None,
     a_rows: Any = None,
     d_rows: Any = None,
     stream: Any = None,
@@ -128,16 +131,23 @@ def assemble(
     """The arguments of `_Launchable.run`, all checked. Nothing is created or copied."""
     given = dict(operands or {})
     launch = Launch(facts, context, stream, [a, b, out, c, *given.values()])
-    launch.put_inputs(a, b, a_rows)
-    launch.check_sizes()
-    launch.put_result(out, d_rows)
-    launch.put_c(c)
+    if facts.group_by == GroupBy.BY_POINTERS:
+        rows = {"a_rows": a_rows, "d_rows": d_rows}
+        launch.put_pointers({"a": a, "b": b, "c": c, "out": out}, lds or {}, rows)
+        launch.check_sizes()
+    else:
+        if lds:
+            refuse("lds", "only matrices by pointers have leading dimensions", "leave it out")
+        launch.put_inputs(a, b, a_rows)
+        launch.check_sizes()
+        launch.put_result(out, d_rows)
+        launch.put_c(c)
     launch.put_factor("alpha", alpha)
     launch.put_factor("beta", beta)
     for name, array in (("a_scale", a_scale), ("b_scale", b_scale), ("d_scale", d_scale)):
         put_scale(launch, name, array)
     launch.put_operands(given)
-    launch.put_groups(group_sizes)
+    launch.put_groups(group_sizes, group_ns, group_ks)
     launch.check_memory()
     launch.check_devices()
     return launch
@@ -209,6 +219,9 @@ class _Launchable:
         b_scale: Any = None,
         d_scale: Any = None,
         group_sizes: Any = None,
+        group_ns: Any = None,
+        group_ks: Any = None,
+        lds: Mapping[str, Any] | None = None,
         a_rows: Any = None,
         d_rows: Any = None,
         workspace: Any = None,
@@ -225,7 +238,10 @@ class _Launchable:
 
         operands: by name, a number or an array each, also those that the epilogue writes.
         alpha, beta: numbers, or f32 arrays of one value; None: 1.
-        group_sizes, a_rows, d_rows: int32 arrays, as in jit_gemm_args.
+        group_sizes, group_ns, group_ks, a_rows, d_rows: int32 arrays, as in jit_gemm_args.
+            With group_by=pointers A, B, C and `out` are int64 arrays of device addresses, one for
+            each group, and a dynamic size is the problem's. What they name has to stay alive.
+        lds: then int64 arrays of leading dimensions, by matrix: a, b, c, out.
         workspace: device memory that is zero before its first launch; None: the context has one
             for each stream.
         stream: a CUstream as an int, or a stream of torch or CuPy; None: the current one of
@@ -245,6 +261,9 @@ class _Launchable:
             b_scale=b_scale,
             d_scale=d_scale,
             group_sizes=group_sizes,
+            group_ns=group_ns,
+            group_ks=group_ks,
+            lds=lds,
             a_rows=a_rows,
             d_rows=d_rows,
             stream=stream,

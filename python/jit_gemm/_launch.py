@@ -202,6 +202,37 @@ class Launch:
         view = self.look("c", c, self.facts.dtype("c"))
         self.put_like_d("c", self.args.c, view, "c", False)
 
+    def put_pointers(
+        self, matrices: Mapping[str, Any], lds: Mapping[str, Any], rows: Mapping[str, Any]
+    ) -> None:
+        """Matrices of groups wherever addresses say, each an int64 for each group; so are their
+        leading dimensions. The sizes are the problem's: the most that a group may have."""
+        problem = self.facts.problem
+        self.m, self.n, self.k = problem.m.size, problem.n.size, problem.k.size
+        self.batch = problem.batch.size
+        for field, array in matrices.items():
+            letter = "d" if field == "out" else field
+            if array is None and letter == "c":
+                continue
+            if letter == "c" and not problem.c.dtype:
+                refuse("c", "the problem has no C", "name its type in the problem, such as c=f32")
+            view = self._look_at_groups(field, array, "s64")
+            self.places.append((getattr(self.args, letter), "pointer", view))
+        for name, array in lds.items():
+            if name not in matrices:
+                refuse("lds", f"there is no matrix {name}", "one of " + ", ".join(matrices))
+            view = self._look_at_groups(f"lds[{name}]", array, "s64")
+            self.places.append((None, ("d" if name == "out" else name) + "_lds", view))
+        for field, array in rows.items():
+            if array is not None:
+                refuse(field, "no index names rows of matrices by pointers", "leave it out")
+
+    def _look_at_groups(self, field: str, array: Any, dtype: str) -> View:
+        """A value for each group."""
+        view = self.look(field, array, dtype)
+        _shape.vector(field, view, self.batch, 1, 1, False)
+        return view
+
     def put_factor(self, name: str, value: Any) -> None:
         """alpha or beta: a number, or an f32 array of one value."""
         if value is None:
@@ -214,11 +245,21 @@ class Launch:
             _shape.vector(name, view, 1, 1, 1, False)
         self.places.append((None, name + "_device", view))
 
-    def put_groups(self, sizes: Any) -> None:
+    def put_groups(self, sizes: Any, ns: Any, ks: Any) -> None:
         """An int32 for each group, or with groups by rows for each row."""
         by = self.facts.group_by
+        for field, key, array in (("group_ns", "n", ns), ("group_ks", "k", ks)):
+            if array is None:
+                continue
+            if by != GroupBy.BY_POINTERS or getattr(self.facts.problem, key).mode == 0:
+                refuse(
+                    field,
+                    f"no group of this problem has a size of its own along {key.upper()}",
+                    f"name group_by=pointers and dynamic={key} in the problem",
+                )
+            self.places.append((None, field, self._look_at_groups(field, array, "s32")))
         if sizes is None:
-            if by != GroupBy.NONE:
+            if by not in (GroupBy.NONE, GroupBy.BY_POINTERS):
                 refuse("group_sizes", "the problem has groups", "give an int32 array")
             return
         if by == GroupBy.NONE:

@@ -19,7 +19,7 @@ from ._errors import refuse
 # Element types: name here, bits, names of numpy, ml_dtypes and torch, code of DLPack, format of
 # the buffer protocol.
 BITS = {"bf16": 16, "f16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "s32": 32}
-BITS |= {"ue8m0": 8, "ue4m3": 8}
+BITS |= {"ue8m0": 8, "ue4m3": 8, "s64": 64}  # s64: addresses and strides, no elements
 FROM_NAME = {
     "bfloat16": "bf16",
     "float16": "f16",
@@ -29,6 +29,7 @@ FROM_NAME = {
     "float8_e8m0fnu": "ue8m0",
     "int8": "s8",
     "int32": "s32",
+    "int64": "s64",
 }
 TO_NAME = {ours: name for name, ours in FROM_NAME.items()} | {"tf32": "float32"}
 FROM_DLPACK = {
@@ -40,9 +41,10 @@ FROM_DLPACK = {
     (_dlpack.FLOAT8_E8M0FNU, 8): "ue8m0",
     (_dlpack.INT, 8): "s8",
     (_dlpack.INT, 32): "s32",
+    (_dlpack.INT, 64): "s64",
 }
 TO_DLPACK = {ours: code for code, ours in FROM_DLPACK.items()} | {"tf32": (_dlpack.FLOAT, 32)}
-FROM_FORMAT = {"e": "f16", "f": "f32", "b": "s8", "i": "s32"}
+FROM_FORMAT = {"e": "f16", "f": "f32", "b": "s8", "i": "s32", "q": "s64"}
 TO_FORMAT = {ours: letter for letter, ours in FROM_FORMAT.items()} | {"tf32": "f"}
 
 HOST = -1

@@ -25,6 +25,13 @@ def product(a, b):
     return wide(a) @ wide(b)
 
 
+def wider(array, columns):
+    """The same rows, `columns` apart."""
+    wide_rows = numpy.full((max(array.shape[0], 1), columns), numpy.nan, array.dtype)
+    wide_rows[: array.shape[0], : array.shape[1]] = array
+    return wide_rows
+
+
 @needs_numpy
 class Layouts(CompilerTest):
     def test_transposes_and_pieces_are_multiplied_where_they_lie(self):
@@ -232,6 +239,72 @@ class Batches(CompilerTest):
             begin = end
         self.assertTrue((out[90:] == 9).all())
         check()
+
+    def test_groups_by_pointers_have_matrices_and_sizes_of_their_own(self):
+        sizes = [(3, 64, 32), (0, 40, 24), (17, 33, 7), (40, 0, 32), (8, 5, 0)]
+        groups, most = len(sizes), (40, 64, 32)
+        own = context()
+        inputs = [(random((m, k)), random((n, k))) for m, n, k in sizes]
+        outs = [numpy.full((max(m, 1), 72), 9, numpy.float16) for m, _, _ in sizes]
+        held = [
+            [jit_gemm.DeviceArray.from_host(own, wider(x, 40)) for x in (a, b)] for a, b in inputs
+        ]
+        results = [jit_gemm.DeviceArray.from_host(own, out) for out in outs]
+        kernel = jit_gemm.Gemm(
+            own,
+            "m={} n={} k={} a=f16 groups={} group_by=pointers dynamic=n,k".format(*most, groups),
+        )
+        m, n, k = (numpy.array(column, numpy.int32) for column in zip(*sizes))
+        arrays = {
+            "a": numpy.array([x[0].pointer for x in held], numpy.int64),
+            "b": numpy.array([x[1].pointer for x in held], numpy.int64),
+            "out": numpy.array([x.pointer for x in results], numpy.int64),
+        }
+        lds = {
+            "a": numpy.full(groups, 40, numpy.int64),
+            "b": numpy.full(groups, 40, numpy.int64),
+            "out": numpy.full(groups, 72, numpy.int64),
+        }
+        for on_device in (False, True):  # where the numbers are
+            place = (lambda x: jit_gemm.DeviceArray.from_host(own, x)) if on_device else (lambda x: x)
+            for result, out in zip(results, outs):
+                result.upload(out.ctypes.data, 0, out.nbytes)
+            kernel.run(
+                **{name: place(array) for name, array in arrays.items()},
+                lds={name: place(array) for name, array in lds.items()},
+                group_sizes=place(m),
+                group_ns=place(n),
+                group_ks=place(k),
+            )
+            for (a, b), result, out in zip(inputs, results, outs):
+                expected = numpy.array(out, numpy.float64)
+                expected[: a.shape[0], : b.shape[0]] = product(a, b.T)
+                expect_close(self, result.to_host(numpy.empty_like(out)), expected, 32)
+
+    def test_arguments_of_groups_by_pointers_are_checked(self):
+        own = context()
+        kernel = jit_gemm.Gemm(own, "m=8 n=64 k=32 a=f16 groups=2 group_by=pointers dynamic=k")
+        plain = jit_gemm.Gemm(own, "48x64x32 f16 layout=nn")
+        some, few = numpy.zeros(2, numpy.int64), numpy.zeros(2, numpy.int32)
+        rows = (
+            ("a: its elements are s32, and the problem says s64", {"a": few}),
+            (r"b: its shape is \(3,\), and it must be \(2,\)", {"b": numpy.zeros(3, numpy.int64)}),
+            ("the problem has no C", {"c": some}),
+            (r"lds\[a\]: its elements are s32", {"lds": {"a": few}}),
+            ("lds: there is no matrix d; one of a, b, c, out", {"lds": {"d": some}}),
+            ("group_ns: no group of this problem has a size of its own along N", {"group_ns": few}),
+            ("group_ks: its elements are s64", {"group_ks": some}),
+            ("a_rows: no index names rows of matrices by pointers", {"a_rows": few}),
+        )
+        for message, given in rows:
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, message):
+                kernel.run(**({"a": some, "b": some, "out": some} | given))
+        a, b = random((48, 32)), random((32, 64))
+        out = numpy.empty((48, 64), numpy.float16)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "group_ks: .* group_by=pointers"):
+            plain.run(a, b, out, group_ks=few)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "lds: only matrices by pointers"):
+            plain.run(a, b, out, lds={"a": some})
 
     def test_an_index_names_rows_of_a_and_of_d(self):
         m, n, k, rows = 24, 32, 32, 60
