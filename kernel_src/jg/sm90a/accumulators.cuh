@@ -42,14 +42,15 @@ class RegisterAccumulators {
     {
         constexpr u32 kColumns =
             Partition::kTransposed ? Partition::kRows : Partition::kCols;
-        constexpr u32 kAcross = kColumns / Partition::kStepAccColumns;
+        constexpr u32 kAcross =
+            (kColumns + Partition::kStepAccColumns - 1) / Partition::kStepAccColumns;
         constexpr u32 kFirst = kStep % kAcross * Partition::kStepAccColumns;
         if (step == kStep) {
             if constexpr (Partition::kTransposed) {
                 copy_columns<Partition, Partition::kStepAccColumns>(*this, buffer, 0,
                                                                     kFirst);
             } else {
-                copy_rows(buffer, acc_[kStep / kAcross], kFirst);
+                copy_rows<kFirst>(buffer, acc_[kStep / kAcross]);
             }
         } else if constexpr (kStep + 1 < kDown * kAcross) {
             copy_step<Buffer, kStep + 1>(buffer, step);
@@ -57,19 +58,21 @@ class RegisterAccumulators {
     }
 
   private:
-    // Lanes are rows of D.
-    template <class Buffer, class Row>
-    static JG_DEVICE void copy_rows(const Buffer &buffer, const Row &acc, u32 first)
+    // Lanes are rows of D. The last step may have fewer columns.
+    template <u32 kFirst, class Buffer, class Row>
+    static JG_DEVICE void copy_rows(const Buffer &buffer, const Row &acc)
     {
-        constexpr u32 kGroups = Partition::kStepCols / 8;
+        constexpr u32 kLeft = Partition::kCols - kFirst;
+        constexpr u32 kGroups =
+            (kLeft < Partition::kStepCols ? kLeft : Partition::kStepCols) / 8;
         if constexpr (Partition::kNeighbours) {
-            buffer.template store<2 * kGroups>(0, acc, first);
+            buffer.template store<2 * kGroups>(0, acc, kFirst);
         } else {
-            buffer.template store<kGroups>(0, acc, first / 2);
+            buffer.template store<kGroups>(0, acc, kFirst / 2);
         }
         if constexpr (Partition::kGateColumns > 1) {
             buffer.template store<kGroups, kGroups>(0, acc,
-                                                    (Partition::kGateColumns + first) / 2);
+                                                    (Partition::kGateColumns + kFirst) / 2);
         }
     }
 

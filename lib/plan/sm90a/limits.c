@@ -31,7 +31,8 @@ enum {
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
-    {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256}, {64, 128}};
+    {128, 256}, {256, 128}, {128, 192}, {128, 128},
+    {64, 256},  {64, 128},  {128, 224}, {128, 160}};
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
@@ -362,14 +363,28 @@ static struct tiles find_tiles(const struct jg_trial *trial)
                : (struct tiles){jg_sm90a_tiles, JG_SM90A_TILES, ""};
 }
 
-/* A warpgroup has 64 columns of D, and 16 rows of it at least; of an MN-major B those of
- * whole panels. */
-static bool check_transposed(struct jg_trial *trial)
+/* Of an MN-major B a warpgroup has whole panels. */
+static bool check_panels(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *b = &trial->product.b;
     const int columns = columns_of_warpgroup(trial);
     const int panel = 8 * JG_ROW_BYTES / jg_dtype_bits(b->dtype);
+    if (!b->is_mn_major || columns % panel == 0) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d swap_ab=%d: a warpgroup has %d columns; the multiplication's B, which is "
+        "not K-major here, needs a multiple of %d",
+        layout->tile_m, layout->tile_n, layout->swap_ab, columns, panel);
+}
+
+/* A warpgroup has 64 columns of D, and 16 rows of it at least. */
+static bool check_transposed(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int columns = columns_of_warpgroup(trial);
     if (!trial->product.d_is_transpose) {
         return true;
     }
@@ -388,13 +403,6 @@ static bool check_transposed(struct jg_trial *trial)
             "tile=64x64 swap_ab=%d: threads that load A and B have no registers for it; "
             "tile=64x32 and 128x64 fit",
             layout->swap_ab);
-    }
-    if (b->is_mn_major && columns % panel != 0) {
-        return jg_trial_reject(
-            trial,
-            "tile=%dx%d swap_ab=%d: a warpgroup has %d columns; the multiplication's B, which "
-            "is not K-major here, needs a multiple of %d",
-            layout->tile_m, layout->tile_n, layout->swap_ab, columns, panel);
     }
     return true;
 }
@@ -428,7 +436,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_transposed(trial) && check_column_scales(trial) &&
+    return check_transposed(trial) && check_panels(trial) && check_column_scales(trial) &&
            check_accumulators(trial);
 }
 
