@@ -76,19 +76,24 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     X(16, w) X(17, w) X(18, w) X(19, w) X(20, w) X(21, w) X(22, w) X(23, w)
 #define JG_EACH_32(X, w) JG_EACH_24(X, w) \
     X(24, w) X(25, w) X(26, w) X(27, w) X(28, w) X(29, w) X(30, w) X(31, w)
-#define JG_EACH_64(X, w) JG_EACH_32(X, w) \
+#define JG_EACH_48(X, w) JG_EACH_32(X, w) \
     X(32, w) X(33, w) X(34, w) X(35, w) X(36, w) X(37, w) X(38, w) X(39, w) \
-    X(40, w) X(41, w) X(42, w) X(43, w) X(44, w) X(45, w) X(46, w) X(47, w) \
-    X(48, w) X(49, w) X(50, w) X(51, w) X(52, w) X(53, w) X(54, w) X(55, w) \
+    X(40, w) X(41, w) X(42, w) X(43, w) X(44, w) X(45, w) X(46, w) X(47, w)
+#define JG_EACH_56(X, w) JG_EACH_48(X, w) \
+    X(48, w) X(49, w) X(50, w) X(51, w) X(52, w) X(53, w) X(54, w) X(55, w)
+#define JG_EACH_64(X, w) JG_EACH_56(X, w) \
     X(56, w) X(57, w) X(58, w) X(59, w) X(60, w) X(61, w) X(62, w) X(63, w)
-#define JG_EACH_80(X, w) JG_EACH_64(X, w) \
-    X(64, w) X(65, w) X(66, w) X(67, w) X(68, w) X(69, w) X(70, w) X(71, w) \
+#define JG_EACH_72(X, w) JG_EACH_64(X, w) \
+    X(64, w) X(65, w) X(66, w) X(67, w) X(68, w) X(69, w) X(70, w) X(71, w)
+#define JG_EACH_80(X, w) JG_EACH_72(X, w) \
     X(72, w) X(73, w) X(74, w) X(75, w) X(76, w) X(77, w) X(78, w) X(79, w)
-#define JG_EACH_96(X, w) JG_EACH_80(X, w) \
-    X(80, w) X(81, w) X(82, w) X(83, w) X(84, w) X(85, w) X(86, w) X(87, w) \
+#define JG_EACH_88(X, w) JG_EACH_80(X, w) \
+    X(80, w) X(81, w) X(82, w) X(83, w) X(84, w) X(85, w) X(86, w) X(87, w)
+#define JG_EACH_96(X, w) JG_EACH_88(X, w) \
     X(88, w) X(89, w) X(90, w) X(91, w) X(92, w) X(93, w) X(94, w) X(95, w)
-#define JG_EACH_112(X, w) JG_EACH_96(X, w) \
-    X(96, w) X(97, w) X(98, w) X(99, w) X(100, w) X(101, w) X(102, w) X(103, w) \
+#define JG_EACH_104(X, w) JG_EACH_96(X, w) \
+    X(96, w) X(97, w) X(98, w) X(99, w) X(100, w) X(101, w) X(102, w) X(103, w)
+#define JG_EACH_112(X, w) JG_EACH_104(X, w) \
     X(104, w) X(105, w) X(106, w) X(107, w) X(108, w) X(109, w) X(110, w) X(111, w)
 #define JG_EACH_128(X, w) JG_EACH_112(X, w) \
     X(112, w) X(113, w) X(114, w) X(115, w) X(116, w) X(117, w) X(118, w) X(119, w) \
@@ -237,9 +242,14 @@ JG_WGMMA(16, 8, "%8")
 JG_WGMMA(32, 16, "%16")
 JG_WGMMA(48, 24, "%24")
 JG_WGMMA(64, 32, "%32")
+JG_WGMMA(96, 48, "%48")
+JG_WGMMA(112, 56, "%56")
 JG_WGMMA(128, 64, "%64")
+JG_WGMMA(144, 72, "%72")
 JG_WGMMA(160, 80, "%80")
+JG_WGMMA(176, 88, "%88")
 JG_WGMMA(192, 96, "%96")
+JG_WGMMA(208, 104, "%104")
 JG_WGMMA(224, 112, "%112")
 JG_WGMMA(256, 128, "%128")
 // clang-format on
@@ -256,9 +266,14 @@ JG_WGMMA(256, 128, "%128")
 #undef JG_NAME
 #undef JG_EACH_128
 #undef JG_EACH_112
+#undef JG_EACH_104
 #undef JG_EACH_96
+#undef JG_EACH_88
 #undef JG_EACH_80
+#undef JG_EACH_72
 #undef JG_EACH_64
+#undef JG_EACH_56
+#undef JG_EACH_48
 #undef JG_EACH_32
 #undef JG_EACH_24
 #undef JG_EACH_16

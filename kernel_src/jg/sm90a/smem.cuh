@@ -24,7 +24,8 @@ struct alignas(1024) Smem {
     static constexpr bool kHasLoadRing = Config::kEpilogueLoadStages > 0;
     static constexpr u32 kTeamsBytes = Partition::kTeams * Partition::kStepRows * 128;
     static constexpr bool kLoadsInA =
-        Config::kTransposed && kTeamsBytes <= Tiles::A::kBlockBytes;
+        (Config::kTransposed || Tiles::B::kBlockBytes < kTeamsBytes) &&
+        kTeamsBytes <= Tiles::A::kBlockBytes;
     static constexpr u32 kEpilogueLoadBytes = kHasLoadRing ? kTeamsBytes
                                               : kLoadsInA  ? Tiles::A::kBlockBytes
                                                            : Tiles::B::kBlockBytes;

@@ -155,6 +155,10 @@
  * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
 #define LEAD_SHOWN     0.4
 #define LEAST_LEAD_CLK 1500.0
+/* A store tile more than whole lines of 128 bytes would be: 4096x24576x1536 and
+ * 4096x14336x4096 took 3 and 2 percent more in tiles of 128x224, whose store tiles have
+ * rows of 64 bytes, than in 128x256 (2026-11-26-h200-turns.jsonl). */
+#define STORE_TILE_CLK 250.0
 
 static double bytes_of(const struct jg_product *product, int64_t rows)
 {
@@ -406,7 +410,12 @@ static double count_epilogue_clk(const struct jg_trial *trial)
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
     const int ctas = trial->derived.output.divided ? jg_cluster_parts(&trial->config) : 1;
-    return tile_m * tile_n / ctas *
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
+                           !trial->product.d_is_transpose;
+    const double whole =
+        has_steps ? (double)jg_staged_columns(trial, &columns) / columns.count : 1.0;
+    return tile_m * tile_n / ctas * whole *
            (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
             count_long_calls(trial->problem) / LONG_CALL_ELEMS_CLK);
 }
@@ -439,6 +448,21 @@ static double count_lead_clk(const struct jg_trial *trial)
     return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
 }
 
+/* Store tiles whose rows are less than a line, because the columns of a warpgroup are no
+ * whole number of it. */
+static double count_narrow_store_clk(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    const double bytes =
+        (double)jg_bytes_of(trial->product.d.dtype, (int64_t)columns.count);
+    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
+        trial->product.d_is_transpose) {
+        return 0.0;
+    }
+    return STORE_TILE_CLK * (bytes / derived->d_box.row_bytes - bytes / JG_ROW_BYTES);
+}
+
 /* A tile, from the first block of K to the end of its epilogue. Of two warpgroups that take
  * tiles in turn, one writes while the other has the tensor core: each has two tiles' time
  * for both. Of two that share a tile, one has products left for so many stages. */
@@ -452,7 +476,7 @@ static double count_tile_clk(const struct jg_trial *trial)
                          (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
                PINGPONG_SHOWN * epilogue_clk;
     }
-    return blocks_clk + count_cluster_sums_clk(trial) +
+    return blocks_clk + count_cluster_sums_clk(trial) + count_narrow_store_clk(trial) +
            jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
 }
 

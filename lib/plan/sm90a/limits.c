@@ -31,8 +31,8 @@ enum {
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
-    {128, 256}, {256, 128}, {128, 192}, {128, 128},
-    {64, 256},  {64, 128},  {128, 224}, {128, 160}};
+    {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},  {64, 128}, {128, 224},
+    {128, 160}, {128, 96},  {128, 112}, {128, 144}, {128, 176}, {128, 208}};
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
@@ -413,7 +413,7 @@ static bool check_tile(struct jg_trial *trial)
     const char *dtype = jg_dtype_name(trial->product.a.dtype);
     const struct tiles tiles = find_tiles(trial);
     if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
-        char list[96], few_columns[96];
+        char list[128], few_columns[96];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
         list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES, few_columns,
                    sizeof(few_columns));

@@ -17,7 +17,7 @@ enum { JG_SM90A_STREAMED_BYTES = 8 << 20 };
 enum {
     JG_SM90A_CONSUMERS = 2,
     JG_SM90A_COPIED_ROWS = 1, /* from anywhere, by one copy of TMA */
-    JG_SM90A_TILES = 8,
+    JG_SM90A_TILES = 13,
     JG_SM90A_PINGPONG_TILES = 3,
     JG_SM90A_TRANSPOSED_TILES = 10,
     JG_SM90A_CLUSTERS = 3
