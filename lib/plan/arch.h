@@ -13,6 +13,10 @@
 #include "plan/output.h"
 #include "plan/problem.h"
 
+/* Which of A and B streams past few rows of the other: no more than two tiles read an
+ * element of it. */
+enum jg_once { JG_ONCE_NONE = 0, JG_ONCE_A = 1, JG_ONCE_B = 2 };
+
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
     int threads;       /* of a CTA */
@@ -37,6 +41,7 @@ struct jg_derived {
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
     bool turns_last;    /* may a group's last clusters lie across its rows? */
+    enum jg_once once;  /* of the product's A and B */
     int lead_stages;    /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns;   /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                            neighbours; 0: not gated */

@@ -57,6 +57,39 @@ JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barri
     // clang-format on
 }
 
+// Of lines that nobody else will ask for: L2 gives them up before all others.
+JG_DEVICE u64 l2_evict_first()
+{
+    u64 policy;
+    // clang-format off
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    // clang-format on
+    return policy;
+}
+
+// As tma_load and tma_load_multicast, of such lines.
+JG_DEVICE void tma_load_once(void *target, const TensorMap *map, u64 *barrier, i32 inner,
+                             i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "r"(inner), "r"(outer), "r"(batch), "l"(l2_evict_first()) : "memory");
+    // clang-format on
+}
+JG_DEVICE void tma_load_multicast_once(void *target, const TensorMap *map, u64 *barrier,
+                                       u16 mask, i32 inner, i32 outer, i32 batch)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster.L2::cache_hint [%0], [%1, {%4, %5, %6}], [%2], %3, %7;"
+                 :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
+                    "h"(mask), "r"(inner), "r"(outer), "r"(batch), "l"(l2_evict_first())
+                 : "memory");
+    // clang-format on
+}
+
 // Global to L2 only.
 JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 batch)
 {

@@ -577,6 +577,28 @@ static int choose_lead_stages(const struct jg_trial *trial)
     return ends_together ? 0 : stages - 1;
 }
 
+/* Tiles that read the same, and how many times as large as the other input it is. */
+enum { MOST_ONCE_TILES = 2, LEAST_ONCE_FACTOR = 8 };
+
+/* Of weights that stream past few tokens: an H200 took 0.96 to 1.00 of the time where L2
+ * gives them up before all else (bench/results/README.md). */
+static enum jg_once choose_once(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_b = product->n.size > product->m.size;
+    const int64_t smaller = jg_min(product->m.size, product->n.size);
+    const int64_t larger = jg_max(product->m.size, product->n.size);
+    const int tile =
+        is_b ? layout->tile_m * layout->cluster_m : layout->tile_n * layout->cluster_n;
+    if (product->is_gated || product->group_by != JIT_GEMM_GROUP_NONE ||
+        jg_loads_by_threads(product) || smaller > (int64_t)MOST_ONCE_TILES * tile ||
+        larger < LEAST_ONCE_FACTOR * smaller) {
+        return JG_ONCE_NONE;
+    }
+    return is_b ? JG_ONCE_B : JG_ONCE_A;
+}
+
 #define KEPT_PART_OF_L2 0.75
 
 /* Is a group's B in L2 when its last clusters read it once more? */
@@ -639,6 +661,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     /* Once more: it is known how many tiles a CTA has. */
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
+    trial->derived.once = choose_once(trial);
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);
