@@ -277,15 +277,18 @@ static struct jg_trial try_row_boxes(const struct jg_arch *arch,
     return try_repack(arch, &one, JG_REPACK_ALIGNED);
 }
 
-/* Of an A whose rows an index names: the least predicted time. Copies of single rows have
- * to save some: no more was measured of them than that they are as fast as threads. */
+/* Of an A whose rows an index names: the least predicted time of copies of several rows and
+ * of threads. Single rows are copied where a config asks for it: at best they were measured
+ * to be as fast as threads. */
 static void examine_indexed(const struct jg_arch *arch, struct jg_trial *trial)
 {
-    const struct jg_trial copied = try_row_boxes(arch, trial, JG_ROW_BOXES_USED);
     const struct jg_trial loaded = try_row_boxes(arch, trial, JG_ROW_BOXES_UNUSED);
-    const bool is_copied =
-        arch->copied_rows > 1 ? !is_faster(&loaded, &copied) : is_faster(&copied, &loaded);
-    *trial = is_copied ? copied : loaded;
+    if (arch->copied_rows == 1) {
+        *trial = loaded;
+        return;
+    }
+    const struct jg_trial copied = try_row_boxes(arch, trial, JG_ROW_BOXES_USED);
+    *trial = is_faster(&loaded, &copied) ? loaded : copied;
 }
 
 /* Says of a trial whose threads load why nothing is copied instead. */
