@@ -104,6 +104,7 @@ struct gemm_bench_groups {
     size_t number_count;
     const struct gemm_bench_part *parts; /* in the order of groups; none is empty */
     size_t part_count;
+    const int32_t *ns, *ks; /* N and K of each group; NULL: all have the launch's */
 };
 
 /* What is measured. */

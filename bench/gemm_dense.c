@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gemm_groups.h"
+
 enum { CLASSES = 32 }; /* of sizes: between two powers of two each */
 
 struct gemm_dense {
@@ -15,6 +17,12 @@ struct gemm_dense {
 static int64_t count_of(const struct gemm_bench_part *part)
 {
     return part->end - part->begin;
+}
+
+/* Not, if its group has no columns. */
+static bool has_product(const struct gemm_sets *sets, const struct gemm_bench_part *part)
+{
+    return gemm_groups_columns(&sets->shape, sets->groups, part->group) > 0;
 }
 
 /* The class of 1, of 2, of 3 and 4, of 5 to 8 and so on. */
@@ -116,10 +124,13 @@ int gemm_dense_create(jit_gemm_context *context, const jit_gemm_problem *problem
         return bench_fail(error, "out of memory");
     }
     dense->divides_k = problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
-    dense->launches = groups->part_count;
     for (size_t i = 0; i < groups->part_count; i++) {
         const int64_t count = count_of(&groups->parts[i]);
         const size_t power = class_of(count);
+        if (!has_product(sets, &groups->parts[i])) {
+            continue;
+        }
+        dense->launches++;
         least[power] = least[power] == 0 || count < least[power] ? count : least[power];
         most[power] = count > most[power] ? count : most[power];
     }
@@ -213,6 +224,7 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
     const int64_t a_batch = s->a_batches > 1 ? part->group : 0;
     const int64_t b_batch = s->b_batches > 1 ? part->group : 0;
     const int64_t d_batch = s->d_batches > 1 ? part->group : 0;
+    const int64_t own_k = gemm_groups_depth(s, sets->groups, part->group);
     const bool a_indexed = s->a_rows == JIT_GEMM_ROWS_INDEXED;
     const bool d_indexed = s->d_rows == JIT_GEMM_ROWS_INDEXED;
     const int64_t a_row = a_indexed ? 0 : row, a_stride = a_indexed ? 0 : s->a_batch_stride;
@@ -236,8 +248,10 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
         .operand_count = sets->operand_count,
         .workspace = sets->args[set].workspace,
         .m = dense->divides_k ? s->m : count,
-        .n = s->n,
-        .k = dense->divides_k ? count : s->k,
+        .n = gemm_groups_columns(s, sets->groups, part->group),
+        .k = dense->divides_k ? count
+             : own_k > 0      ? own_k
+                              : JIT_GEMM_SIZE_EMPTY,
         .batch = 1};
     if (s->c_type != JIT_GEMM_DTYPE_NONE) {
         args.c = take_matrix(gemm_sets_address(sets, set, sets->c_offset), s->c_type,
@@ -255,7 +269,8 @@ int gemm_dense_run(const struct gemm_dense *dense, const struct gemm_sets *sets,
                    void *stream, char error[BENCH_ERROR_SIZE])
 {
     for (size_t i = 0; i < sets->groups->part_count; i++) {
-        if (run_part(dense, sets, set, &sets->groups->parts[i], stream, error) != 0) {
+        if (has_product(sets, &sets->groups->parts[i]) &&
+            run_part(dense, sets, set, &sets->groups->parts[i], stream, error) != 0) {
             return -1;
         }
     }

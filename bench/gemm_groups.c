@@ -71,6 +71,24 @@ static int64_t count_all(const struct gemm_bench_groups *groups)
     return count;
 }
 
+int64_t gemm_groups_columns(const struct gemm_shape *shape,
+                            const struct gemm_bench_groups *groups, int64_t group)
+{
+    return groups != NULL && groups->ns != NULL ? groups->ns[group] : shape->n;
+}
+
+int64_t gemm_groups_depth(const struct gemm_shape *shape,
+                          const struct gemm_bench_groups *groups, int64_t group)
+{
+    return groups != NULL && groups->ks != NULL ? groups->ks[group] : shape->k;
+}
+
+bool gemm_groups_has_column(const struct gemm_bench_groups *groups, int64_t group,
+                            int64_t column)
+{
+    return groups == NULL || groups->ns == NULL || column < groups->ns[group];
+}
+
 double gemm_groups_flops(const struct gemm_shape *shape,
                          const struct gemm_bench_groups *groups)
 {
@@ -78,7 +96,17 @@ double gemm_groups_flops(const struct gemm_shape *shape,
     if (groups == NULL) {
         return 2.0 * m * n * k * (double)shape->batch;
     }
-    return 2.0 * (double)count_all(groups) * n * (divides_k(shape->group_by) ? m : k);
+    if (divides_k(shape->group_by)) {
+        return 2.0 * (double)count_all(groups) * n * m;
+    }
+    double products = 0.0;
+    for (size_t i = 0; i < groups->part_count; i++) {
+        const struct gemm_bench_part *part = &groups->parts[i];
+        products += (double)count_of(part) *
+                    (double)gemm_groups_columns(shape, groups, part->group) *
+                    (double)gemm_groups_depth(shape, groups, part->group);
+    }
+    return 2.0 * products;
 }
 
 /* Of the parts that a group has one lies behind the other. */
@@ -100,14 +128,24 @@ size_t gemm_groups_read_bytes(const struct gemm_shape *shape,
                               const struct gemm_bench_groups *groups)
 {
     const size_t all = (size_t)count_all(groups), used = (size_t)count_used(groups);
-    const size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k;
+    const size_t m = (size_t)shape->m, n = (size_t)shape->n;
     const size_t a_size = element_size(shape->a_type), b_size = element_size(shape->b_type);
     const size_t c_size =
         shape->c_type != JIT_GEMM_DTYPE_NONE ? element_size(shape->c_type) : 0;
+    size_t bytes = 0;
 
-    return divides_k(shape->group_by)
-               ? all * (m * a_size + n * b_size) + used * m * n * c_size
-               : all * (k * a_size + n * c_size) + used * n * k * b_size;
+    if (divides_k(shape->group_by)) {
+        return all * (m * a_size + n * b_size) + used * m * n * c_size;
+    }
+    for (size_t i = 0; i < groups->part_count; i++) {
+        const struct gemm_bench_part *part = &groups->parts[i];
+        const size_t rows = (size_t)count_of(part);
+        const size_t own_n = (size_t)gemm_groups_columns(shape, groups, part->group);
+        const size_t own_k = (size_t)gemm_groups_depth(shape, groups, part->group);
+        bytes += rows * (own_k * a_size + own_n * c_size);
+        bytes += begins_group(groups, i) ? own_n * own_k * b_size : 0;
+    }
+    return bytes > 0 ? bytes : 1;
 }
 
 bool *gemm_groups_list_rows(const struct gemm_shape *shape,
@@ -145,10 +183,24 @@ void gemm_groups_describe(const struct gemm_shape *shape,
             most = count > most ? count : most;
         }
     }
-    snprintf(text, size, "%lld, of which %lld have %s: %lld to %lld, together %lld",
-             (long long)shape->batch, (long long)count_used(groups),
-             divides_k(shape->group_by) ? "elements of K" : "rows", (long long)least,
-             (long long)most, (long long)count_all(groups));
+    const int used =
+        snprintf(text, size, "%lld, of which %lld have %s: %lld to %lld, together %lld",
+                 (long long)shape->batch, (long long)count_used(groups),
+                 divides_k(shape->group_by) ? "elements of K" : "rows", (long long)least,
+                 (long long)most, (long long)count_all(groups));
+    if (used > 0 && (size_t)used < size && (groups->ns != NULL || groups->ks != NULL)) {
+        snprintf(text + used, size - (size_t)used, "; each with %s of its own",
+                 groups->ks == NULL   ? "an N"
+                 : groups->ns == NULL ? "a K"
+                                      : "an N and a K");
+    }
+}
+
+size_t gemm_groups_number_bytes(const struct gemm_shape *shape,
+                                const struct gemm_bench_groups *groups)
+{
+    const size_t own = (size_t)(groups->ns != NULL) + (size_t)(groups->ks != NULL);
+    return (groups->number_count + own * (size_t)shape->batch) * sizeof(int32_t);
 }
 
 size_t gemm_groups_address_bytes(const struct gemm_shape *shape)
@@ -193,12 +245,31 @@ static int upload_addresses(jit_gemm_context *context, const struct gemm_shape *
     return status;
 }
 
+/* Where N of the groups lie, and where K: behind the rows, if there are any. */
+static uint64_t place_ns(const struct gemm_bench_groups *groups,
+                         const struct gemm_groups_place *place)
+{
+    return place->numbers + groups->number_count * sizeof(int32_t);
+}
+static uint64_t place_ks(const struct gemm_shape *shape,
+                         const struct gemm_bench_groups *groups,
+                         const struct gemm_groups_place *place)
+{
+    const size_t before = groups->ns != NULL ? (size_t)shape->batch : 0;
+    return place_ns(groups, place) + before * sizeof(int32_t);
+}
+
 int gemm_groups_upload(jit_gemm_context *context, const struct gemm_shape *shape,
                        const struct gemm_bench_groups *groups,
                        const struct gemm_groups_place *place, char error[BENCH_ERROR_SIZE])
 {
+    const size_t bytes = (size_t)shape->batch * sizeof(int32_t);
     if (upload(context, place->numbers, groups->numbers,
-               groups->number_count * sizeof(int32_t), error) != 0) {
+               groups->number_count * sizeof(int32_t), error) != 0 ||
+        (groups->ns != NULL &&
+         upload(context, place_ns(groups, place), groups->ns, bytes, error) != 0) ||
+        (groups->ks != NULL &&
+         upload(context, place_ks(shape, groups, place), groups->ks, bytes, error) != 0)) {
         return -1;
     }
     return gemm_groups_address_bytes(shape) > 0
@@ -206,10 +277,13 @@ int gemm_groups_upload(jit_gemm_context *context, const struct gemm_shape *shape
                : 0;
 }
 
-void gemm_groups_give(const struct gemm_shape *shape, const struct gemm_groups_place *place,
-                      jit_gemm_args *args)
+void gemm_groups_give(const struct gemm_shape *shape,
+                      const struct gemm_bench_groups *groups,
+                      const struct gemm_groups_place *place, jit_gemm_args *args)
 {
     args->group_sizes = place->numbers;
+    args->group_ns = groups->ns != NULL ? place_ns(groups, place) : 0;
+    args->group_ks = groups->ks != NULL ? place_ks(shape, groups, place) : 0;
     if (gemm_groups_address_bytes(shape) == 0) {
         return;
     }

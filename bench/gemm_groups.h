@@ -13,6 +13,17 @@
 int gemm_groups_check(const jit_gemm_problem *problem, const jit_gemm_epilogue *epilogue,
                       char error[BENCH_ERROR_SIZE]);
 
+/* N and K of a group; those of the launch where it has none of its own, or `groups` is
+ * NULL. */
+int64_t gemm_groups_columns(const struct gemm_shape *shape,
+                            const struct gemm_bench_groups *groups, int64_t group);
+int64_t gemm_groups_depth(const struct gemm_shape *shape,
+                          const struct gemm_bench_groups *groups, int64_t group);
+
+/* Is it one of a group's, which has a D of its own where it has an N of its own? */
+bool gemm_groups_has_column(const struct gemm_bench_groups *groups, int64_t group,
+                            int64_t column);
+
 /* Twice the products that a launch adds up; `groups` NULL: none. */
 double gemm_groups_flops(const struct gemm_shape *shape,
                          const struct gemm_bench_groups *groups);
@@ -29,6 +40,10 @@ bool *gemm_groups_list_rows(const struct gemm_shape *shape,
 /* How many groups there are and what they have, in words. */
 void gemm_groups_describe(const struct gemm_shape *shape,
                           const struct gemm_bench_groups *groups, char *text, size_t size);
+
+/* Bytes of the numbers: of rows, then of N and of K where groups have their own. */
+size_t gemm_groups_number_bytes(const struct gemm_shape *shape,
+                                const struct gemm_bench_groups *groups);
 
 /* Bytes of the addresses of all groups' matrices; 0 where a launch gets none. */
 size_t gemm_groups_address_bytes(const struct gemm_shape *shape);
@@ -48,7 +63,8 @@ int gemm_groups_upload(jit_gemm_context *context, const struct gemm_shape *shape
                        const struct gemm_groups_place *place, char error[BENCH_ERROR_SIZE]);
 
 /* Gives a launch the numbers and, where it takes them, the addresses. */
-void gemm_groups_give(const struct gemm_shape *shape, const struct gemm_groups_place *place,
-                      jit_gemm_args *args);
+void gemm_groups_give(const struct gemm_shape *shape,
+                      const struct gemm_bench_groups *groups,
+                      const struct gemm_groups_place *place, jit_gemm_args *args);
 
 #endif

@@ -181,7 +181,7 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
                                                    : a_bytes + b_bytes + c_bytes;
     sets->input_bytes = read_bytes + sets->a_scale.bytes + sets->b_scale.bytes;
     if (sets->groups != NULL) {
-        sets->numbers_offset = reserve(&used, sets->groups->number_count * sizeof(int32_t));
+        sets->numbers_offset = reserve(&used, gemm_groups_number_bytes(s, sets->groups));
         sets->addresses_offset = reserve(&used, gemm_groups_address_bytes(s));
     }
     sets->a_rows.offset = reserve(&used, gemm_row_index_bytes(s, s->a_rows));
@@ -303,7 +303,7 @@ static void fill_arguments(struct gemm_sets *sets, size_t set)
     }
     if (sets->groups != NULL) {
         const struct gemm_groups_place place = place_groups(sets, set);
-        gemm_groups_give(s, &place, &sets->args[set]);
+        gemm_groups_give(s, sets->groups, &place, &sets->args[set]);
     }
     gemm_sets_give_rows(sets, set, 0, &sets->args[set]);
 }
@@ -650,6 +650,7 @@ static void *download(const struct gemm_sets *sets, uint64_t address, size_t byt
 struct raw_result {
     unsigned char *d;
     const bool *has_row;
+    const struct gemm_bench_groups *groups;
     void *scales;
     int64_t scale_batch_stride;
     bool shows_poison;
@@ -679,7 +680,8 @@ static int convert_result(const struct gemm_shape *s, const struct raw_result *r
     bool is_nonzero = false;
     for (int64_t row = 0; row < rows * s->d_batches; row++) {
         for (int64_t col = 0; col < columns; col++) {
-            if (raw->has_row != NULL && !raw->has_row[row]) {
+            if ((raw->has_row != NULL && !raw->has_row[row]) ||
+                !gemm_groups_has_column(raw->groups, row / rows, col)) {
                 ret_values[at++] = 0.0F;
                 continue;
             }
@@ -710,6 +712,7 @@ static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
         .d = download(sets, gemm_sets_address(sets, set, sets->d_offset), sets->d_bytes,
                       who, error),
         .has_row = sets->d_rows.count > 0 ? sets->has_d_row : sets->has_row,
+        .groups = sets->groups,
         .scale_batch_stride = sets->d_scale.batch_stride,
         .shows_poison = !gemm_sets_hide_poison(sets)};
     int status = raw.d != NULL ? 0 : -1;
@@ -738,7 +741,10 @@ static int read_operand(const struct gemm_sets *sets, size_t set,
     }
     for (int64_t at = 0; at < (int64_t)count_elements(view); at++) {
         const int64_t row = at / view->columns;
-        if (sets->has_row != NULL && !sets->has_row[row]) {
+        const bool is_own =
+            place->kind != JIT_GEMM_OPERAND_MATRIX ||
+            gemm_groups_has_column(sets->groups, row / view->rows, at % view->columns);
+        if (!is_own || (sets->has_row != NULL && !sets->has_row[row])) {
             continue;
         }
         const size_t index = (size_t)(row / view->rows * view->batch_stride +

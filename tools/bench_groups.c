@@ -39,7 +39,7 @@ static size_t list_parts(const struct run_groups *own, int64_t m, int64_t k,
     return count;
 }
 
-int bench_groups_read(const jit_gemm_problem *problem, const char *list,
+int bench_groups_read(const jit_gemm_problem *problem, const struct group_lists *lists,
                       struct bench_groups *ret_groups)
 {
     int64_t m = problem->m.size, k = problem->k.size;
@@ -49,7 +49,11 @@ int bench_groups_read(const jit_gemm_problem *problem, const char *list,
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return CLI_OK;
     }
-    const int code = run_groups_read(problem, list, extent, &ret_groups->own);
+    int code = run_groups_read(problem, lists->sizes, extent, &ret_groups->own);
+    if (code == CLI_OK) {
+        code = run_groups_read_own(problem, lists->ns, lists->ks, problem->n.size, k,
+                                   &ret_groups->own);
+    }
     if (code != CLI_OK) {
         return code;
     }
@@ -60,7 +64,9 @@ int bench_groups_read(const jit_gemm_problem *problem, const char *list,
         (struct gemm_bench_groups){.numbers = ret_groups->own.numbers,
                                    .number_count = (size_t)ret_groups->own.number_count,
                                    .parts = ret_groups->parts,
-                                   .part_count = count};
+                                   .part_count = count,
+                                   .ns = ret_groups->own.ns,
+                                   .ks = ret_groups->own.ks};
     return CLI_OK;
 }
 

@@ -14,10 +14,16 @@ struct bench_groups {
     struct gemm_bench_part *parts; /* owned */
 };
 
-/* Reads the sizes of a problem's groups as run_groups_read does, for the planned sizes. Of
- * a problem without groups nothing is read. CLI_OK, or a usage error was printed; free it
- * in either case. */
-int bench_groups_read(const jit_gemm_problem *problem, const char *list,
+/* Lists of sizes, as options give them: rows, or K, of each group, NULL being all the same;
+ * N and K of each, NULL being the launch's. */
+struct group_lists {
+    const char *sizes, *ns, *ks;
+};
+
+/* Reads the sizes of a problem's groups as run_groups_read and run_groups_read_own do, for
+ * the planned sizes. Of a problem without groups nothing is read. CLI_OK, or a usage error
+ * was printed; free it in either case. */
+int bench_groups_read(const jit_gemm_problem *problem, const struct group_lists *lists,
                       struct bench_groups *ret_groups);
 void bench_groups_free(struct bench_groups *groups);
 

@@ -59,11 +59,17 @@ static double count_flops(const struct listed_problem *listed,
     if (groups == NULL) {
         return 2.0 * m * n * k * (double)(inputs->batch > 0 ? inputs->batch : 1);
     }
-    double own = 0;
+    const bool divides_k = run_groups_divide_k(listed->problem.problem.group_by);
+    double products = 0;
     for (size_t i = 0; i < groups->part_count; i++) {
-        own += (double)(groups->parts[i].end - groups->parts[i].begin);
+        const struct gemm_bench_part *part = &groups->parts[i];
+        products += (double)(part->end - part->begin) *
+                    (groups->ns != NULL ? (double)groups->ns[part->group] : n) *
+                    (divides_k            ? m
+                     : groups->ks != NULL ? (double)groups->ks[part->group]
+                                          : k);
     }
-    return 2.0 * own * n * (run_groups_divide_k(listed->problem.problem.group_by) ? m : k);
+    return 2.0 * products;
 }
 
 static void print_result(const struct bench_modelled *settings,
@@ -104,7 +110,9 @@ static int model_problem(const struct bench_modelled *settings,
 {
     const struct cli_problem *problem = &listed->problem;
     const bool has_groups = problem->problem.group_by != JIT_GEMM_GROUP_NONE;
-    const struct run_sizes planned = {.groups = has_groups ? settings->group_sizes : NULL};
+    const struct run_sizes planned = {.groups = has_groups ? settings->groups.sizes : NULL,
+                                      .group_ns = has_groups ? settings->groups.ns : NULL,
+                                      .group_ks = has_groups ? settings->groups.ks : NULL};
     static const struct run_strides packed = {0};
     struct run_launch launch = {.alpha = 1, .beta = 1};
     double us = 0;

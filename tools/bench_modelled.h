@@ -8,10 +8,10 @@
 #include "problem_list.h"
 
 struct bench_modelled {
-    const char *chip;        /* NULL: the emulated device's own */
-    int64_t mhz;             /* 0: what the chip's power leaves */
-    const char *group_sizes; /* of problems with groups, as problem_list_read takes them */
-    bool needs_all;          /* no part of a large launch may stand for all of it */
+    const char *chip;          /* NULL: the emulated device's own */
+    int64_t mhz;               /* 0: what the chip's power leaves */
+    struct group_lists groups; /* of problems that have them, as problem_list_read has it */
+    bool needs_all;            /* no part of a large launch may stand for all of it */
     bool json;
 };
 

@@ -32,7 +32,8 @@ static const struct cli_help bench_help = {
 
 struct bench_options {
     struct cli_context_options context;
-    const char *against, *cublaslt, *shapes, *group_sizes, *out;
+    const char *against, *cublaslt, *shapes, *out;
+    struct group_lists groups;
     int64_t rounds, round_ms, warmup_ms, seed;
     bool replays, json, modelled;
     struct bench_modelled model;
@@ -223,7 +224,7 @@ int cmd_bench(int argc, char **argv)
          "what to measure beside: that library; or of groups\n"
          "a product of our own for each of them",
          CLI_CHOICE, &options.against},
-        PROBLEM_LIST_GROUP_SIZES(&options.group_sizes),
+        PROBLEM_LIST_GROUPS(&options.groups),
         {"--shapes", "FILE", "problems, one in a line, beside those that are given",
          CLI_TEXT, &options.shapes},
         {"--cublaslt", "PATH", "its file; default: the usual places", CLI_TEXT,
@@ -260,14 +261,14 @@ int cmd_bench(int argc, char **argv)
         return code;
     }
     options.model.json = options.json;
-    options.model.group_sizes = options.group_sizes;
+    options.model.groups = options.groups;
     code = check_options(&options, &model);
     if (code == CLI_OK) {
         code = check_modelled(&options);
     }
     if (code == CLI_OK) {
-        code = problem_list_read(&model, argv + 1, words, options.shapes,
-                                 options.group_sizes, &problems);
+        code = problem_list_read(&model, argv + 1, words, options.shapes, &options.groups,
+                                 &problems);
     }
     if (code == CLI_OK) {
         code = run_bench(&options, &problems, command_line);

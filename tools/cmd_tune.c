@@ -28,7 +28,8 @@ static const struct cli_help tune_help = {
 
 struct tune_options {
     struct cli_context_options context;
-    const char *output, *shapes, *group_sizes;
+    const char *output, *shapes;
+    struct group_lists groups;
     int64_t rounds, seed, candidates;
     bool update, json;
 };
@@ -78,8 +79,8 @@ static int read_problems(const struct tune_options *options,
                          struct tune_problems *problems)
 {
     struct problem_list list = {0};
-    const int code = problem_list_read(model, words, count, options->shapes,
-                                       options->group_sizes, &list);
+    const int code =
+        problem_list_read(model, words, count, options->shapes, &options->groups, &list);
 
     if (code != CLI_OK) {
         problem_list_free(&list);
@@ -251,7 +252,7 @@ int cmd_tune(int argc, char **argv)
          CLI_FLAG, &options.update},
         {"--shapes", "FILE", "problems, one in a line, beside those that are given",
          CLI_TEXT, &options.shapes},
-        PROBLEM_LIST_GROUP_SIZES(&options.group_sizes),
+        PROBLEM_LIST_GROUPS(&options.groups),
         {"--candidates", "N", "configs to measure, the model's best first; 8", CLI_INT,
          &options.candidates},
         {"--rounds", "N", "timed rounds; 0, the default: 15", CLI_INT, &options.rounds},

@@ -7,7 +7,7 @@
 #include "../bench/gemm_bench.h"
 
 static int add_problem(const struct cli_problem *model, char **words, int count,
-                       const char *group_sizes, struct problem_list *list)
+                       const struct group_lists *lists, struct problem_list *list)
 {
     char error[GEMM_BENCH_ERROR_SIZE] = "";
     struct listed_problem **grown =
@@ -27,15 +27,15 @@ static int add_problem(const struct cli_problem *model, char **words, int count,
     if (gemm_bench_check(&own->problem.problem, error) != 0) {
         return cli_usage_error("%s", error);
     }
-    return bench_groups_read(&own->problem.problem, group_sizes, &own->groups);
+    return bench_groups_read(&own->problem.problem, lists, &own->groups);
 }
 
 static int read_words(const struct cli_problem *model, char **words, int count,
-                      const char *group_sizes, struct problem_list *list)
+                      const struct group_lists *lists, struct problem_list *list)
 {
     for (int at = 0; at < count;) {
         const int length = cli_count_problem_words(words + at, count - at);
-        const int code = add_problem(model, words + at, length, group_sizes, list);
+        const int code = add_problem(model, words + at, length, lists, list);
 
         if (code != CLI_OK) {
             return code;
@@ -46,7 +46,7 @@ static int read_words(const struct cli_problem *model, char **words, int count,
 }
 
 static int read_shapes(const struct cli_problem *model, const char *path,
-                       const char *group_sizes, struct problem_list *list)
+                       const struct group_lists *lists, struct problem_list *list)
 {
     size_t size = 0, number = 0;
     char *text = cli_read_file(path, &size);
@@ -62,7 +62,7 @@ static int read_shapes(const struct cli_problem *model, const char *path,
         if (line[0] == '\0' || line[0] == '#') {
             continue;
         }
-        code = add_problem(model, &line, 1, group_sizes, list);
+        code = add_problem(model, &line, 1, lists, list);
         if (code != CLI_OK) {
             cli_note("%s: line %zu", path, number);
         }
@@ -82,19 +82,23 @@ static bool has_groups(const struct problem_list *list)
 }
 
 int problem_list_read(const struct cli_problem *model, char **words, int count,
-                      const char *shapes, const char *group_sizes,
+                      const char *shapes, const struct group_lists *lists,
                       struct problem_list *list)
 {
-    int code = read_words(model, words, count, group_sizes, list);
+    int code = read_words(model, words, count, lists, list);
 
     if (code == CLI_OK && shapes != NULL) {
-        code = read_shapes(model, shapes, group_sizes, list);
+        code = read_shapes(model, shapes, lists, list);
     }
     if (code == CLI_OK && list->count == 0) {
         code = cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
     }
-    if (code == CLI_OK && group_sizes != NULL && !has_groups(list)) {
-        code = cli_usage_error("--group-sizes needs groups in a problem, such as groups=8");
+    const char *option = lists->sizes != NULL ? "--group-sizes"
+                         : lists->ns != NULL  ? "--group-ns"
+                         : lists->ks != NULL  ? "--group-ks"
+                                              : NULL;
+    if (code == CLI_OK && option != NULL && !has_groups(list)) {
+        code = cli_usage_error("%s needs groups in a problem, such as groups=8", option);
     }
     return code;
 }

@@ -17,22 +17,24 @@ struct problem_list {
     size_t count;
 };
 
-/* The option that a command has for `group_sizes`. */
-#define PROBLEM_LIST_GROUP_SIZES(target)                                  \
-    {                                                                     \
-        "--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, (target) \
+/* The options that a command has for the lists of groups. */
+#define PROBLEM_LIST_GROUPS(lists)                                              \
+    {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &(lists)->sizes}, \
+        {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &(lists)->ns},      \
+    {                                                                           \
+        "--group-ks", "LIST", RUN_GROUP_KS_HELP, CLI_TEXT, &(lists)->ks         \
     }
 
 /*
  * Reads the words, then the file `shapes`, NULL being none: a problem in each line; empty
  * lines and those that begin with # are none. `model` has what is the same for all. All are
  * read before anything is measured, so that a typing error is told at once, and what cannot
- * be measured. `group_sizes`, NULL being all the same, are those of each problem that has
- * groups, of which one has to. CLI_OK, or an exit code after the error; none at all is one.
- * What was read is to be freed either way.
+ * be measured. `lists` are those of each problem that has groups, of which one has to if
+ * any is given. CLI_OK, or an exit code after the error; none at all is one. What was read
+ * is to be freed either way.
  */
 int problem_list_read(const struct cli_problem *model, char **words, int count,
-                      const char *shapes, const char *group_sizes,
+                      const char *shapes, const struct group_lists *lists,
                       struct problem_list *list);
 
 void problem_list_free(struct problem_list *list);

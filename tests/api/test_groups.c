@@ -551,6 +551,11 @@ Test(groups, sizes_of_each_group_that_no_kernel_takes_are_refused)
          true, JIT_GEMM_ERR_UNSUPPORTED,
          "args.group_ks: an address is given, but no kernel has scales of blocks",
          "leave the scales out"},
+        {"m=512 n=256 k=128 a=e4m3 d=bf16 b_scale=128x128 groups=4 group_by=pointers "
+         "dynamic=n,k",
+         false, JIT_GEMM_ERR_UNSUPPORTED,
+         "args.group_ns: an address is given, but no kernel has scales of blocks",
+         "leave the scales out"},
         {"m=512 n=256 k=128 a=bf16 groups=4 group_by=pointers dynamic=n,k epilogue=swiglu",
          false, JIT_GEMM_ERR_UNSUPPORTED,
          "args.group_ns: an address is given, but no kernel takes pairs of columns",

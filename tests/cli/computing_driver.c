@@ -154,6 +154,12 @@ static int64_t number_of(const struct jg_kernel_params *params, int64_t at)
     return ((const int32_t *)(uintptr_t)params->group_sizes)[at];
 }
 
+/* N or K of a group that has its own. */
+static int64_t own_size(uint64_t sizes, int64_t group, int64_t all)
+{
+    return sizes != 0 ? ((const int32_t *)(uintptr_t)sizes)[group] : all;
+}
+
 /* All where there are no groups. With rows, those from `from` on that are one block. */
 static struct range range_of(const struct jg_kernel_params *params, const struct plan *plan,
                              int64_t batch, int64_t from)
@@ -165,6 +171,7 @@ static struct range range_of(const struct jg_kernel_params *params, const struct
         range.row_end = number_of(params, batch);
     } else if (is_form(plan, "counts") || is_form(plan, "pointers")) {
         range.row_end = number_of(params, batch);
+        range.k_end = own_size(params->group_ks, batch, params->k);
     } else if (is_form(plan, "k_offsets")) {
         range.k = batch > 0 ? number_of(params, batch - 1) : 0;
         range.k_end = number_of(params, batch);
@@ -215,9 +222,13 @@ static double multiply(const struct jg_kernel_params *params, const struct plan 
     return sum * (double)params->alpha.value;
 }
 
-static int64_t count_columns(const struct jg_kernel_params *params, const struct plan *plan)
+static int64_t count_columns(const struct jg_kernel_params *params, const struct plan *plan,
+                             int64_t batch)
 {
-    return plan->is_gated ? params->n / 2 : params->n;
+    const int64_t columns = is_form(plan, "pointers")
+                                ? own_size(params->group_ns, batch, params->n)
+                                : params->n;
+    return plan->is_gated ? columns / 2 : columns;
 }
 
 /* Of D, without C. */
@@ -250,7 +261,7 @@ static void compute_rows(const struct jg_kernel_params *params, const struct pla
                          ? matrix_of(&params->c, plan, JIT_GEMM_DTYPE_F32, batch)
                          : NULL;
     void *d = matrix_of(&params->d, plan, d_type, batch);
-    const int64_t columns = count_columns(params, plan);
+    const int64_t columns = count_columns(params, plan, batch);
 
     for (int64_t row = range->row; row < range->row_end; row++) {
         const int64_t d_row =
@@ -298,7 +309,7 @@ static void add_up(const struct jg_kernel_params *params, const struct plan *pla
 
     for (int64_t row = 0; row < params->m; row++) {
         sum = plan->sums_rows ? 0 : sum;
-        for (int64_t column = 0; column < count_columns(params, plan); column++) {
+        for (int64_t column = 0; column < count_columns(params, plan, batch); column++) {
             const double value = compute_element(params, plan, batch, row, column);
 
             sum += value;
@@ -319,7 +330,7 @@ static void add_up(const struct jg_kernel_params *params, const struct plan *pla
 static size_t place_last(const struct jg_kernel_params *params, const struct plan *plan)
 {
     return (size_t)place_element(&params->d, plan, params->m - 1,
-                                 count_columns(params, plan) - 1);
+                                 count_columns(params, plan, params->batch - 1) - 1);
 }
 
 /* `before`: what the last element was. */
@@ -328,7 +339,7 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
 {
     unsigned char *d = (unsigned char *)(uintptr_t)params->d.pointer;
     size_t size = element_size(plan->d_type);
-    size_t columns = (size_t)count_columns(params, plan);
+    size_t columns = (size_t)count_columns(params, plan, 0);
     size_t last = place_last(params, plan);
 
     if (strcmp(plan->fault, "element") == 0 ||

@@ -209,6 +209,24 @@ def test_groups_are_timed_beside_a_product_for_each():
             expect(ours["median_us"] > 0 and dense["median_us"] > 0, "times", done)
 
 
+def test_groups_with_an_n_and_a_k_of_their_own_are_timed():
+    need_compiler()
+    with Folder() as folder:
+        words = ["m=40", "n=48", "k=64", "bf16", "groups=4", "dynamic=n,k", "--group-sizes", "7,40,13,2"]
+        done = grouped(folder, "pointers", *words, "--group-ns", "48,0,48,48", "--group-ks", "64,64,33,0", "--json")
+        expect_exit(done, 0)
+        result = json.loads(done.stdout)
+        expect(result["flops"] == 2 * 48 * (7 * 64 + 13 * 33), "only what groups have is counted", done)
+        expect(result["groups"].endswith("together 62; each with an N and a K of its own"), result["groups"], done)
+        dense = result["entries"][1]
+        expect(dense["difference"] < 1e-2 and dense["note"] == "3 launches of 3 kernels", "its results", done)
+        done = grouped(folder, "pointers", *words, "--group-ks", "64,64,33,65")
+        expect_exit(done, 2)
+        expect("--group-ks: group 3 has 65, more than `k`, which is 64" in done.stderr, "the reason", done)
+        done = grouped(folder, "offsets", *words[:-2], "--group-ns", "1,2,3,4")
+        expect("--group-ns needs group_by=pointers and dynamic=n" in done.stderr, "the reason", done)
+
+
 def test_groups_along_k_are_timed_beside_a_product_for_each():
     need_compiler()
     with Folder() as folder:
