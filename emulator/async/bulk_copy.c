@@ -153,8 +153,9 @@ static enum emu_step exec_load(struct emu_warp *warp, const struct emu_insn *ins
 /* -------------------------------------------------------------------- into global memory
  */
 
-static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       bool repeated)
+/* `lanes` issue it; `repeated`: several of them the same. */
+static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                       unsigned lane, bool repeated)
 {
     const struct bulk_insn *bulk = insn->extra;
     struct emu_store store = {.reduce = bulk->reduce, .repeated = repeated};
@@ -169,6 +170,8 @@ static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
         return false;
     }
     store.box = emu_box_linear(address, size);
+    store.again = bulk->reduce.op == EMU_REDUCE_NONE &&
+                  emu_is_again(warp, lanes, bulk->dst.slot, lane);
     return emu_store_issue(warp, insn, lane, &store);
 }
 
@@ -179,7 +182,7 @@ static enum emu_step exec_store(struct emu_warp *warp, const struct emu_insn *in
     bool repeated = emu_warn_of_lanes(warp, insn, lanes, bulk->dst.slot,
                                       bulk->reduce.op == EMU_REDUCE_NONE);
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!store_lane(warp, insn, emu_lowest_bit(rest), repeated)) {
+        if (!store_lane(warp, insn, lanes, emu_lowest_bit(rest), repeated)) {
             return EMU_FAILED;
         }
     }

@@ -216,11 +216,11 @@ static enum emu_async_result run_copy(struct emu_async *async)
 /* When the copies of a timed launch have come. */
 static uint64_t copy_time(struct emu_warp *warp, const struct copy_op *op)
 {
-    struct emu_request request = {.at = (double)emu_time_now(warp->cta)};
+    struct emu_request request = emu_time_request(warp->cta);
     for (uint32_t rest = op->lanes; rest != 0; rest &= rest - 1) {
         const struct lane_copy *copy = &op->copies[emu_lowest_bit(rest)];
-        emu_levels_read(emu_time_levels(warp->cta), &request, copy->address,
-                        copy->src_bytes);
+        emu_levels_read(emu_time_levels(warp->cta), &request,
+                        emu_time_place(warp->cta, copy->address), copy->src_bytes);
     }
     return emu_time_loaded(warp->cta, &request);
 }

@@ -141,8 +141,9 @@ static bool find_reduce(const struct emu_box *box, enum emu_reduce_op op,
                     (unsigned)box->map.type);
 }
 
-static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
-                       bool repeated)
+/* `lanes` issue it; `repeated`: several of them the same. */
+static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
+                       unsigned lane, bool repeated)
 {
     const struct tensor_insn *tensor = insn->extra;
     struct emu_store store = {.byte_mask = 0xFFFF, .repeated = repeated};
@@ -152,6 +153,8 @@ static bool store_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     if (cta == NULL || !get_box(warp, insn, lane, &store.box, &store.map)) {
         return false;
     }
+    store.again = tensor->reduce == EMU_REDUCE_NONE &&
+                  emu_is_again(warp, lanes, tensor->shared.slot, lane);
     if (!check_store(&store.box, &error) ||
         !find_reduce(&store.box, tensor->reduce, &store.reduce, &error)) {
         emu_report_error(warp, insn, lane, EMU_FINDING_DESCRIPTOR, "%s", error.text);
@@ -167,7 +170,7 @@ static enum emu_step exec_store(struct emu_warp *warp, const struct emu_insn *in
     bool repeated = emu_warn_of_lanes(warp, insn, lanes, tensor->shared.slot,
                                       tensor->reduce == EMU_REDUCE_NONE);
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        if (!store_lane(warp, insn, emu_lowest_bit(rest), repeated)) {
+        if (!store_lane(warp, insn, lanes, emu_lowest_bit(rest), repeated)) {
             return EMU_FAILED;
         }
     }

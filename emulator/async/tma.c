@@ -57,7 +57,8 @@ void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
         if (at.to > at.from) {
-            emu_levels_read_row(emu_time_levels(cta), request, at.address, at.to - at.from);
+            emu_levels_read_row(emu_time_levels(cta), request,
+                                emu_time_place(cta, at.address), at.to - at.from);
         }
     }
 }
@@ -83,18 +84,27 @@ static uint64_t load_time(struct emu_warp *warp, const struct emu_load *load)
 static void time_store(struct emu_async *async, const struct emu_store *store)
 {
     struct emu_cta *cta = async->warp->cta;
-    struct emu_request request = emu_time_copy_begin(cta);
+    uint64_t *stored = async->warp->time->stored;
+    if (store->again) {
+        async->at[0] = stored[0];
+        async->at[1] = stored[1];
+        return;
+    }
+    struct emu_request request = emu_time_store_begin(cta);
     for (uint32_t row = 0; row < store->box.rows; row++) {
         const struct emu_box_row at = emu_box_row(&store->box, row);
         if (at.to <= at.from) {
             continue;
         }
+        const uint64_t place = emu_time_place(cta, at.address);
         if (store->reduce.op != EMU_REDUCE_NONE) {
-            emu_levels_read(emu_time_levels(cta), &request, at.address, at.to - at.from);
+            emu_levels_read(emu_time_levels(cta), &request, place, at.to - at.from);
         }
-        emu_levels_write(emu_time_levels(cta), &request, at.address, at.to - at.from);
+        emu_levels_write(emu_time_levels(cta), &request, place, at.to - at.from);
     }
-    emu_time_stored(cta, &request, &async->at[0], &async->at[1]);
+    emu_time_stored(cta, &request, &stored[0], &stored[1]);
+    async->at[0] = stored[0];
+    async->at[1] = stored[1];
 }
 
 bool emu_warn_of_lanes(struct emu_warp *warp, const struct emu_insn *insn, uint32_t lanes,
@@ -113,6 +123,12 @@ bool emu_warn_of_lanes(struct emu_warp *warp, const struct emu_insn *insn, uint3
                    emu_count_bits(same), emu_count_bits(same));
     }
     return emu_count_bits(same) > 1;
+}
+
+bool emu_is_again(const struct emu_warp *warp, uint32_t lanes, uint32_t slot, unsigned lane)
+{
+    const unsigned first = emu_lowest_bit(lanes);
+    return lane != first && warp->r[slot][lane] == warp->r[slot][first];
 }
 
 /* ------------------------------------------------------------------------------- loads */

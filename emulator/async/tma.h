@@ -34,6 +34,7 @@ struct emu_store {
     struct emu_reduce reduce;
     uint32_t byte_mask; /* of each 16 bytes; 0xFFFF: all */
     bool repeated;      /* other lanes issue the same: they do not disturb each other */
+    bool again;         /* a lane before this one did; the hardware issues it once */
 };
 
 /* Check what can be checked at issue, and hand the copy to the cluster. `lane` issued it.
@@ -46,6 +47,10 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
                         const struct emu_load *load, uint32_t mask, bool pair);
 bool emu_store_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigned lane,
                      const struct emu_store *store);
+
+/* Does a lane before this one issue the same? `slot`: as in emu_warn_of_lanes. */
+bool emu_is_again(const struct emu_warp *warp, uint32_t lanes, uint32_t slot,
+                  unsigned lane);
 
 /* In a timed launch: asks L2 for the rows of a box. */
 void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,

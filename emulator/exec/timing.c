@@ -52,6 +52,9 @@ double emu_timer_mhz(const struct emu_timer *timer)
 
 void emu_time_raise(struct emu_warp *warp, uint64_t time)
 {
+    if (warp->time != NULL) {
+        warp->time->peeked = NULL;
+    }
     if (warp->time != NULL && warp->time->clock < time) {
         warp->time->stalls[EMU_STALL_MBARRIER] += time - warp->time->clock;
         warp->time->clock = time;
@@ -95,12 +98,30 @@ void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks)
 
 /* ------------------------------------------------------------------------------ copies */
 
+struct emu_request emu_time_request(struct emu_cta *cta)
+{
+    struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
+    return (struct emu_request){.at = (double)timer_of(cta)->now,
+                                .fetcher = fetcher->gpc == NULL ? NULL : fetcher,
+                                .by_thread = true};
+}
+
 struct emu_request emu_time_copy_begin(struct emu_cta *cta)
 {
     struct emu_timer *timer = timer_of(cta);
     const double begun =
         emu_serve(&sm_of(cta)->tma, (double)timer->now, timer->chip->tma_interval);
-    return (struct emu_request){.at = begun};
+    struct emu_request request = emu_time_request(cta);
+    request.at = begun;
+    request.by_thread = false;
+    return request;
+}
+
+struct emu_request emu_time_store_begin(struct emu_cta *cta)
+{
+    struct emu_request request = emu_time_copy_begin(cta);
+    request.fetcher = NULL;
+    return request;
 }
 
 struct emu_levels *emu_time_levels(struct emu_cta *cta)
@@ -108,11 +129,47 @@ struct emu_levels *emu_time_levels(struct emu_cta *cta)
     return timer_of(cta)->levels;
 }
 
+static bool is_inside(const struct emu_time_buffer *buffer, uint64_t address)
+{
+    return address - buffer->address < buffer->bytes;
+}
+
+uint64_t emu_time_place(struct emu_cta *cta, uint64_t address)
+{
+    enum { ALIGNMENT = 256 }; /* of allocations */
+    struct emu_timer *timer = timer_of(cta);
+    uint64_t i = timer->last_buffer;
+    if (i >= timer->buffer_count || !is_inside(&timer->buffers[i], address)) {
+        for (i = 0; i < timer->buffer_count; i++) {
+            if (is_inside(&timer->buffers[i], address)) {
+                break;
+            }
+        }
+    }
+    if (i == timer->buffer_count) {
+        const struct emu_allocation *found =
+            emu_memory_find(emu_launch_of(cta)->memory, address, 1);
+        if (found == NULL) {
+            return address; /* reported where it is read */
+        }
+        EMU_GROW(timer->buffers, timer->buffer_count);
+        timer->buffers[timer->buffer_count++] =
+            (struct emu_time_buffer){found->address, found->bytes, timer->next_place};
+        timer->next_place += emu_align_up(found->bytes, ALIGNMENT);
+    }
+    timer->last_buffer = i;
+    return timer->buffers[i].place + (address - timer->buffers[i].address);
+}
+
 static struct emu_arrival arrive(struct emu_cta *cta, struct emu_request *request,
                                  unsigned latency)
 {
     struct emu_timer *timer = timer_of(cta);
     const double served = emu_levels_serve(timer->levels, request);
+    if (request->fetcher != NULL && !request->by_thread) {
+        return (struct emu_arrival){(uint64_t)request->begun + latency,
+                                    (uint64_t)served + latency};
+    }
     const double bytes = (double)request->bytes / timer->chip->fetch_bytes;
     const double rows = (double)request->rows * timer->chip->tma_row_interval;
     const double fetched =
@@ -132,7 +189,7 @@ uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint3
 {
     struct emu_timer *timer = timer_of(cta);
     struct emu_sm_time *sm = sm_of(cta);
-    sm->debt += (double)bytes / timer->chip->shared_bytes;
+    sm->debt += (double)bytes / timer->chip->copy_bytes;
     timer->result->shared_in += bytes;
     const uint64_t taken = (uint64_t)emu_serve(&sm->ingest, (double)arrival.first,
                                                (double)bytes / timer->chip->ingest_bytes);
@@ -297,19 +354,25 @@ static unsigned count_passes(const uint64_t *addresses, uint32_t lanes, unsigned
     return most;
 }
 
-/* `remote`: bytes of another CTA's memory. */
+/* `remote`: bytes of the memory of another CTA, `owner`. They pass the ports to the cluster
+ * of both. */
 static uint64_t access_shared(struct emu_timer *timer, struct emu_warp *warp,
-                              unsigned passes, unsigned remote)
+                              unsigned passes, unsigned remote, const struct emu_cta *owner)
 {
     struct emu_sm_time *sm = sm_of(warp->cta);
-    const double done = emu_serve(&sm->port, (double)timer->now, passes);
+    const double now = (double)timer->now;
+    const double done = emu_serve(&sm->port, now, passes);
     sm->debt += passes;
-    if (remote > 0) {
-        const double sent = emu_serve(&sm->remote, (double)timer->now,
-                                      (double)remote / timer->chip->cluster_bytes);
-        return (uint64_t)(sent > done ? sent : done) + timer->chip->cluster_latency;
+    if (remote == 0) {
+        return (uint64_t)done + timer->chip->shared_latency;
     }
-    return (uint64_t)done + timer->chip->shared_latency;
+    const double clocks = (double)remote / timer->chip->cluster_bytes;
+    double sent = emu_serve(&sm->remote, now, clocks);
+    if (owner != NULL) {
+        const double read = emu_serve(&sm_of(owner)->remote, now, clocks);
+        sent = read > sent ? read : sent;
+    }
+    return (uint64_t)(sent > done ? sent : done) + timer->chip->cluster_latency;
 }
 
 /* Sectors of 32 bytes, each once. */
@@ -333,11 +396,17 @@ static unsigned find_sectors(const uint64_t *addresses, uint32_t lanes, unsigned
     return count;
 }
 
-static bool is_in_l1(struct emu_sm_time *sm, uint64_t line)
+/* Lines come to L1 by sectors. */
+static bool is_in_l1(struct emu_sm_time *sm, uint64_t sector)
 {
-    uint64_t *place = &sm->l1[line % L1_LINES];
-    const bool hit = *place == line + 1;
-    *place = line + 1;
+    const uint64_t line = sector * SECTOR_BYTES / EMU_LINE_BYTES;
+    const uint64_t bit = UINT64_C(1) << sector % (EMU_LINE_BYTES / SECTOR_BYTES);
+    struct emu_l1_line *place = &sm->l1[line % L1_LINES];
+    if (place->number != line + 1) {
+        *place = (struct emu_l1_line){.number = line + 1};
+    }
+    const bool hit = (place->sectors & bit) != 0;
+    place->sectors |= bit;
     return hit;
 }
 
@@ -348,14 +417,15 @@ static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
     struct emu_sm_time *sm = sm_of(warp->cta);
     uint64_t sectors[EMU_LANES * 2];
     const unsigned count = find_sectors(addresses, lanes, bytes, sectors);
-    struct emu_request request = {.at = (double)timer->now};
+    struct emu_request request = emu_time_request(warp->cta);
+    request.fetcher = kind == EMU_TIME_LOAD ? request.fetcher : NULL;
     bool missing = false;
     for (unsigned i = 0; i < count; i++) {
-        const uint64_t address = sectors[i] * SECTOR_BYTES;
+        const uint64_t address = emu_time_place(warp->cta, sectors[i] * SECTOR_BYTES);
         if (kind == EMU_TIME_STORE) {
             emu_levels_write(timer->levels, &request, address, SECTOR_BYTES);
         } else if (insn->mode2 != 0 || kind == EMU_TIME_ATOMIC ||
-                   !is_in_l1(sm, address / EMU_LINE_BYTES)) {
+                   !is_in_l1(sm, address / SECTOR_BYTES)) {
             missing = true;
             emu_levels_read(timer->levels, &request, address, SECTOR_BYTES);
         }
@@ -363,6 +433,8 @@ static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
     const unsigned clocks = (count + 3) / 4;
     const double port = emu_serve(&sm->port, request.at, clocks);
     if (kind == EMU_TIME_STORE) {
+        emu_serve(&sm->egress, request.at,
+                  (double)request.bytes / timer->chip->egress_bytes);
         emu_levels_serve(timer->levels, &request);
         return timer->now;
     }
@@ -371,7 +443,10 @@ static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
     }
     const unsigned latency =
         kind == EMU_TIME_ATOMIC ? timer->chip->atomic_latency : timer->chip->l2_latency;
-    return (uint64_t)emu_levels_serve(timer->levels, &request) + latency +
+    const double served = emu_levels_serve(timer->levels, &request);
+    const double loaded =
+        emu_serve(&sm->load, request.at, (double)request.bytes / timer->chip->load_bytes);
+    return (uint64_t)(served > loaded ? served : loaded) + latency +
            (request.missing > 0 ? timer->chip->dram_latency : 0);
 }
 
@@ -381,21 +456,26 @@ uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
 {
     uint64_t addresses[EMU_LANES];
     enum emu_space space = EMU_SPACE_GENERIC;
+    const struct emu_cta *cta = warp->cta, *owner = NULL;
     bool remote = false;
     if (info->kind == EMU_TIME_MATRIX) {
-        return access_shared(timer, warp, info->issue, 0);
+        return access_shared(timer, warp, info->issue, 0, NULL);
     }
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         const unsigned lane = emu_lowest_bit(rest);
         addresses[lane] = lane_address(warp, insn, lane, &space);
-        remote |= addresses[lane] >> EMU_SHARED_RANK_SHIFT != warp->cta->rank;
+        const uint64_t rank = addresses[lane] >> EMU_SHARED_RANK_SHIFT;
+        if (rank != cta->rank) {
+            remote = true;
+            owner = rank < cta->cluster->cta_count ? &cta->cluster->ctas[rank] : owner;
+        }
     }
     const unsigned bytes = (unsigned)insn->bytes * (insn->vector > 0 ? insn->vector : 1);
     switch (space) {
     case EMU_SPACE_SHARED:
     case EMU_SPACE_SHARED_CLUSTER:
         return access_shared(timer, warp, count_passes(addresses, lanes, bytes),
-                             remote ? emu_count_bits(lanes) * bytes : 0);
+                             remote ? emu_count_bits(lanes) * bytes : 0, owner);
     case EMU_SPACE_GLOBAL:
         return access_global(timer, warp, addresses, lanes, bytes, insn, info->kind);
     default:

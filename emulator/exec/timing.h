@@ -45,10 +45,11 @@ struct emu_time_insn {
     uint8_t stall;    /* enum emu_stall, where it blocks */
     bool meets;       /* it touches what others see: it must not run before them */
     bool is_try_wait; /* waits inside the hardware */
-    uint16_t issue;   /* clocks of the issue slot */
-    uint16_t latency; /* until its result can be used */
-    uint16_t hold;    /* until the warp itself goes on */
-    uint16_t wake;    /* from what ends its wait until it goes on */
+    bool is_peek;   /* asks whether an mbarrier's phase is done, and goes on if it is not */
+    uint16_t issue; /* clocks of the issue slot */
+    uint16_t latency;                 /* until its result can be used */
+    uint16_t hold;                    /* until the warp itself goes on */
+    uint16_t wake;                    /* from what ends its wait until it goes on */
     uint32_t sources, results, count; /* of `registers`: sources first, then results */
     uint32_t *registers;              /* of the PTX function */
 };
@@ -57,10 +58,13 @@ struct emu_warp_time {
     uint64_t clock; /* when it can issue next */
     uint64_t begun, ended, issued;
     uint64_t stalls[EMU_STALL_COUNT];
-    uint64_t *ready; /* by register: time * 2, plus 1 where memory brings it */
+    uint64_t *ready;    /* by register: time * 2, plus 1 where memory brings it */
+    uint64_t stored[2]; /* when its last copy out of shared memory had read, and written */
     bool parked;
-    uint8_t stall;           /* enum emu_stall: why it is parked */
-    uint16_t wake;           /* see emu_time_insn */
+    uint8_t stall; /* enum emu_stall: why it is parked */
+    uint16_t wake; /* see emu_time_insn */
+    const struct emu_insn
+        *peeked;             /* was told no here last; NULL: its last answer was yes */
     const uint64_t *watched; /* its wait ends when this is no more ... */
     uint64_t watched_value;  /* ... that; NULL: unknown */
 };
@@ -95,16 +99,24 @@ struct emu_product_start {
     bool begins;
 };
 
+/* A line of L1, and which of its sectors are there. */
+struct emu_l1_line {
+    uint64_t number; /* plus 1; 0: none */
+    uint64_t sectors;
+};
+
 /* A multiprocessor. */
 struct emu_sm_time {
+    unsigned place; /* of the chip's `places` */
+    struct emu_fetcher fetcher;
     unsigned ctas, warps;
     uint64_t shared_bytes; /* of the CTAs */
     struct emu_issue_slot issue[EMU_SM_PARTS];
-    struct emu_server remote, tma, fetch, ingest, egress, pipe, port,
+    struct emu_server remote, tma, fetch, load, ingest, egress, pipe, port,
         tensor_load[EMU_SM_PARTS];
     double
         debt; /* clocks of the shared-memory port that are owed to others than products */
-    uint64_t *l1; /* by place: number of the line, plus 1 */
+    struct emu_l1_line *l1; /* by place */
     struct emu_pipe_time tensor;
     struct emu_product_start *starts; /* of all products so far, where they are noted */
     uint64_t start_count;
@@ -129,9 +141,19 @@ double emu_timer_mhz(const struct emu_timer *timer);
 
 /* ------------------------------------------------------------- work in the background */
 
+/* A request of threads that begins now. */
+struct emu_request emu_time_request(struct emu_cta *cta);
 /* A copy engine takes the next copy of the CTA: begins a request. */
 struct emu_request emu_time_copy_begin(struct emu_cta *cta);
+/* The same for a store, which no GPC draws. */
+struct emu_request emu_time_store_begin(struct emu_cta *cta);
 struct emu_levels *emu_time_levels(struct emu_cta *cta);
+/*
+ * Where the memory levels find an address of global memory: allocations lie behind each
+ * other in the order in which the launch first uses them, so that its time does not depend
+ * on where the host had room.
+ */
+uint64_t emu_time_place(struct emu_cta *cta, uint64_t address);
 /* When the first and the last byte of a request come to a multiprocessor. */
 struct emu_arrival {
     uint64_t first, last;
@@ -222,6 +244,11 @@ void emu_timing_print_waves(const struct emu_timing *timing, struct emu_text *te
 /* All of it as text. */
 void emu_timing_print(const struct emu_timing *timing, struct emu_text *text);
 
+/* An allocation that the launch has used. */
+struct emu_time_buffer {
+    uint64_t address, bytes, place;
+};
+
 struct emu_timer {
     const struct emu_chip *chip;
     double mhz;
@@ -229,12 +256,17 @@ struct emu_timer {
     struct emu_levels *levels;
     struct emu_sm_time *sms;
     unsigned sm_count;
+    struct emu_gpc *gpcs;
+    unsigned
+        next_cluster_place; /* of the chip's: where the next cluster is looked for first */
     bool notes_products;
     uint64_t common;               /* see emu_waves_count, when the launch was stopped */
     struct emu_timing *result;     /* of the first grid's launch; never NULL */
     struct emu_time_event *events; /* a heap */
     uint32_t event_count, event_room;
     uint64_t event_order;
+    struct emu_time_buffer *buffers;
+    uint64_t buffer_count, last_buffer, next_place;
 };
 
 /* timing_waves.c: products that every multiprocessor which has CTAs has begun; 0: too few
@@ -244,6 +276,15 @@ uint64_t emu_waves_count(const struct emu_timer *timer);
  * part of its clusters that ran to their end, whose result it changes. False: the part says
  * nothing of the rest. */
 bool emu_waves_extrapolate(const struct emu_timer *all, const struct emu_timer *part);
+
+/* timing_places.c: which multiprocessors there are, and which a cluster is given. */
+void emu_places_create(struct emu_timer *timer);
+void emu_places_free(struct emu_timer *timer);
+/* Multiprocessors for all CTAs of a cluster, if they have room. `idle`: nothing runs. */
+bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
+                     struct emu_sm_time **places);
+/* What a CTA takes of a multiprocessor's shared memory. */
+uint64_t emu_places_shared_bytes(const struct emu_launch *launch);
 
 /* timing_run.c: */
 struct emu_async;

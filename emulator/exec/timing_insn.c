@@ -71,6 +71,7 @@ static void cost_mbarrier(const struct ptx_insn *insn, const struct emu_chip *ch
     info->stall = EMU_STALL_MBARRIER;
     info->latency = (uint16_t)chip->arrive_latency;
     info->is_try_wait = is_word(insn, 1, "try_wait");
+    info->is_peek = is_word(insn, 1, "test_wait");
 }
 
 static void cost_barrier(const struct ptx_insn *insn, const struct emu_chip *chip,
@@ -255,6 +256,16 @@ static void list_registers(const struct emu_program *program, const struct ptx_i
     }
 }
 
+/* Does a branch look at the answer at once, as a loop around a wait does? Who keeps it for
+ * later has something else to do meanwhile. */
+static bool is_asked_again(const struct emu_program *program, uint32_t index)
+{
+    const struct ptx_insn *next =
+        index + 1 < program->insn_count ? program->insns[index + 1].source : NULL;
+    return next != NULL && next->guard != PTX_NO_GUARD &&
+           strcmp(next->words[0], "bra") == 0;
+}
+
 struct emu_time_insn *emu_time_insns(const struct emu_program *program,
                                      const struct emu_chip *chip, struct emu_arena *arena)
 {
@@ -263,6 +274,10 @@ struct emu_time_insn *emu_time_insns(const struct emu_program *program,
     for (uint32_t i = 0; i < program->insn_count; i++) {
         const struct ptx_insn *source = program->insns[i].source;
         find_cost(source, chip, &infos[i]);
+        if (infos[i].is_try_wait && !is_asked_again(program, i)) {
+            infos[i].is_peek = true; /* it is over before the next phase, mostly */
+            infos[i].is_try_wait = false;
+        }
         list_registers(program, source, arena, &infos[i], NULL);
         infos[i].registers =
             emu_arena_alloc(arena, (infos[i].count + 1) * sizeof(*infos[i].registers));

@@ -267,14 +267,21 @@ static bool step(struct run *run, struct emu_warp *warp, bool *ret_goes_on)
     if (turn == EMU_TURN_FAILED || cluster->failed) {
         return false;
     }
-    if (turn == EMU_TURN_WAITED) {
+    if (turn == EMU_TURN_WAITED && !info->is_peek) {
         if (info->is_try_wait) {
             stay_at(warp, insn);
         }
         park(run, warp, info);
+    } else if (turn == EMU_TURN_WAITED && warp->time->peeked == insn) {
+        warp->time->stall = info->stall; /* asks again and again */
+        wake(&run->timer, warp, at + POLL_CLOCKS);
     } else {
+        if (turn == EMU_TURN_WAITED) { /* the answer is no, and nothing waits for it */
+            warp->time->peeked = insn;
+            warp->time->watched = NULL;
+        }
         charge(warp, info, at, result, lanes != 0);
-        *ret_goes_on = turn == EMU_TURN_RAN;
+        *ret_goes_on = turn == EMU_TURN_RAN || turn == EMU_TURN_WAITED;
         if (turn == EMU_TURN_ENDED && !end_warp(run, warp)) {
             return false;
         }
@@ -314,42 +321,6 @@ static bool run_async(struct run *run, struct emu_async *async)
 
 /* ---------------------------------------------------------------------------- clusters */
 
-static uint64_t shared_bytes_of(const struct emu_launch *launch)
-{
-    return launch->program->static_shared_bytes + launch->dynamic_shared_bytes +
-           EMU_SHARED_FIRST;
-}
-
-static bool has_room(const struct emu_sm_time *sm, const struct emu_launch *launch,
-                     unsigned warps)
-{
-    enum { SM_SHARED = 228 * 1024, SM_WARPS = 64, SM_CTAS = 32 };
-    return sm->shared_bytes + shared_bytes_of(launch) <= SM_SHARED &&
-           sm->warps + warps <= SM_WARPS && sm->ctas < SM_CTAS;
-}
-
-static unsigned warps_of(const struct emu_launch *launch)
-{
-    return (unsigned)emu_ceil_div(
-        (uint64_t)launch->block[0] * launch->block[1] * launch->block[2], EMU_LANES);
-}
-
-/* Multiprocessors for the CTAs of one cluster, those with the fewest first. */
-static bool find_places(struct run *run, const struct emu_launch *launch, unsigned count,
-                        struct emu_sm_time **places)
-{
-    unsigned found = 0;
-    for (unsigned ctas = 0; ctas < 32 && found < count; ctas++) {
-        for (unsigned i = 0; i < run->timer.sm_count && found < count; i++) {
-            struct emu_sm_time *sm = &run->timer.sms[i];
-            if (sm->ctas == ctas && has_room(sm, launch, warps_of(launch))) {
-                places[found++] = sm;
-            }
-        }
-    }
-    return found == count;
-}
-
 static void start_cluster(struct run *run, struct emu_cluster *cluster,
                           struct emu_sm_time **places, uint64_t begins)
 {
@@ -369,7 +340,7 @@ static void start_cluster(struct run *run, struct emu_cluster *cluster,
         }
         places[i]->ctas++;
         places[i]->warps += cta->warp_count;
-        places[i]->shared_bytes += shared_bytes_of(launch);
+        places[i]->shared_bytes += emu_places_shared_bytes(launch);
         for (unsigned j = 0; j < cta->warp_count; j++) {
             struct emu_warp_time *time = emu_alloc(sizeof(*time));
             time->begun = time->clock = begins;
@@ -440,13 +411,13 @@ static bool admit_cluster(struct run *run)
     for (unsigned i = 0; i < run->count && may_start(run, i); i++) {
         struct emu_grid *grid = &run->grids[i];
         const struct emu_launch *launch = &grid->launch;
-        const unsigned size = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
         const uint64_t limit =
             grid->queue.sampled != 0 ? grid->queue.sampled : resident_limit(grid);
         if (!grid->started) {
             emu_grid_start(run->grids, i);
         }
-        if (grid->resident_count >= limit || !find_places(run, launch, size, places)) {
+        if (grid->resident_count >= limit ||
+            !emu_places_find(&run->timer, launch, run->resident_count == 0, places)) {
             continue;
         }
         struct emu_cluster *cluster = emu_grid_next_cluster(grid);
@@ -479,7 +450,7 @@ static void leave_sm(struct emu_cta *cta, const struct emu_launch *launch)
     struct emu_sm_time *sm = cta->time->sm;
     sm->ctas--;
     sm->warps -= cta->warp_count;
-    sm->shared_bytes -= shared_bytes_of(launch);
+    sm->shared_bytes -= emu_places_shared_bytes(launch);
 }
 
 static void remove_cluster(struct run *run, uint64_t at, bool failed)
@@ -653,7 +624,7 @@ static void open_run(struct run *run, struct emu_grid *grids, unsigned count,
     }
     run->timer.levels =
         emu_levels_create(run->timer.chip, run->timer.mhz, sampled_part(result));
-    run->timer.sms = emu_alloc(run->timer.sm_count * sizeof(*run->timer.sms));
+    emu_places_create(&run->timer);
     run->insns = emu_alloc(count * sizeof(struct emu_time_insn *));
     for (unsigned i = 0; i < count; i++) {
         run->insns[i] =
@@ -663,13 +634,10 @@ static void open_run(struct run *run, struct emu_grid *grids, unsigned count,
 
 static void close_run(struct run *run)
 {
-    for (unsigned i = 0; i < run->timer.sm_count; i++) {
-        emu_free(run->timer.sms[i].l1);
-        emu_free(run->timer.sms[i].starts);
-    }
     emu_levels_free(run->timer.levels);
-    emu_free(run->timer.sms);
+    emu_places_free(&run->timer);
     emu_free(run->timer.events);
+    emu_free(run->timer.buffers);
     emu_free(run->insns);
     emu_free(run->resident);
     emu_arena_free(&run->arena);

@@ -41,6 +41,28 @@ static const char ptx[] =
     "wait:\nmbarrier.try_wait.parity.shared.b64 %q, [%r3], %r4;\n@!%q bra wait;\n"
     "xor.b32 %r4, %r4, 1;\nadd.u64 %d0, %d0, 4096;\nsub.u32 %r0, %r0, 1;\n"
     "setp.ne.u32 %p, %r0, 0;\n@%p bra loop;\nret;\n}\n"
+    ".visible .entry turns(.param .u64 one, .param .u64 other)\n{\n"
+    ".reg .b32 %r<4>;\n.reg .b64 %d<4>;\n.reg .pred %p;\n"
+    "ld.param.u64 %d0, [one];\nld.param.u64 %d1, [other];\nmov.u32 %r0, %tid.x;\n"
+    "mul.wide.u32 %d2, %r0, 128;\nadd.u64 %d0, %d0, %d2;\nadd.u64 %d1, %d1, %d2;\n"
+    "mov.u32 %r0, 8;\n"
+    "loop:\nld.global.u32 %r1, [%d0];\nld.global.u32 %r2, [%d1];\n"
+    "add.u32 %r3, %r1, %r2;\nsub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
+    "@%p bra loop;\nret;\n}\n"
+    ".visible .entry stores(.param .u64 to)\n{\n"
+    ".reg .b32 %r<2>;\n.reg .b64 %d<2>;\n.reg .pred %p;\n"
+    ".shared .align 128 .b8 memory[8192];\n"
+    "ld.param.u64 %d0, [to];\nmov.u32 %r0, %ntid.x;\nmov.u32 %r1, memory;\n"
+    "cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 8192;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n"
+    ".visible .entry looks(.param .u32 count)\n{\n"
+    ".reg .b32 %r<4>;\n.reg .pred %p, %q;\n.shared .align 8 .b64 barrier;\n"
+    "ld.param.u32 %r0, [count];\nmov.u32 %r1, barrier;\nmov.u32 %r2, 0;\n"
+    "mbarrier.init.shared.b64 [%r1], 1;\n"
+    "mbarrier.test_wait.parity.shared.b64 %q, [%r1], 0;\nselp.u32 %r3, 1, 0, %q;\n"
+    "mbarrier.try_wait.parity.shared.b64 %q, [%r1], 0;\nselp.u32 %r3, 1, 0, %q;\n"
+    "mbarrier.arrive.shared.b64 _, [%r1];\n"
+    "wait:\nmbarrier.try_wait.parity.shared.b64 %q, [%r1], 0;\n@!%q bra wait;\nret;\n}\n"
     ".visible .entry ends()\n{\nret;\n}\n"
     ".visible .entry allows()\n{\ngriddepcontrol.launch_dependents;\nret;\n}\n"
     ".visible .entry poll(.param .u64 at)\n{\n"
@@ -115,6 +137,39 @@ Test(driver_timing, is_the_same_every_time)
                          settings[i], j, clocks[j], first[j]);
         }
     }
+}
+
+/* Two buffers that are read in turns, wherever the host had room for the second one. */
+Test(driver_timing, is_the_same_wherever_memory_lies)
+{
+    unsigned long long first = 0;
+    CUdeviceptr one = make_source(32 * 128);
+    ASSERT_CU(cu.emuConfigure("timing=on"));
+    for (unsigned i = 0; i < 8; i++) {
+        CUdeviceptr other = make_source(32 * 128 + i * 5 * 1024);
+        void *params[] = {&one, &other};
+        const unsigned long long clocks = time_of("turns", 1, 32, params);
+        first = i == 0 ? clocks : first;
+        cr_expect_eq(clocks, first, "%llu, before %llu", clocks, first);
+    }
+}
+
+/* The hardware issues it once, whatever PTX says. */
+Test(driver_timing, a_store_of_a_whole_warp_is_one_store)
+{
+    CUdeviceptr to = make_source(8192);
+    void *params[] = {&to};
+    ASSERT_CU(cu.emuConfigure("timing=on,definedness=off,races=off"));
+    const unsigned long long one = time_of("stores", 1, 1, params);
+    const unsigned long long all = time_of("stores", 1, 32, params);
+    cr_expect_lt(all, one + 32, "%llu and %llu", one, all);
+}
+
+/* Who asks for a phase that nobody completes before the answer is used goes on. */
+Test(driver_timing, a_look_at_a_barrier_does_not_wait)
+{
+    ASSERT_CU(cu.emuConfigure("timing=on"));
+    cr_expect_gt(time_loop("looks", 1, 1, 1), 0);
 }
 
 Test(driver_timing, a_chain_waits_for_its_results)

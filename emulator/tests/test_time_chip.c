@@ -31,11 +31,15 @@ Test(time_chip, no_constant_was_forgotten)
             chip->store_latency,  chip->cluster_latency, chip->arrive_latency,
             chip->wake_latency,   chip->barrier_latency, chip->cluster_barrier_latency,
             chip->mma_bytes,      chip->launch_us,       chip->skew_us,
-            chip->cluster_bytes};
+            chip->cluster_bytes,  chip->copy_bytes,      chip->load_bytes};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }
     }
+    const struct emu_chip *h200 = emu_chip_of_sm(90);
+    cr_expect_gt(h200->gpc_bytes, 0);
+    cr_expect_gt(h200->gpc_neighbours, 0);
+    cr_expect_gt(h200->fetch_lines, 0);
     const struct emu_chip *b200 = emu_chip_of_sm(100);
     cr_expect_gt(b200->tensor_load_bytes, 0);
     cr_expect_gt(b200->commit_latency[1], b200->commit_latency[0]);
@@ -79,4 +83,77 @@ Test(time_chip, lines_are_kept_until_others_take_their_place)
     emu_levels_read(levels, &again, 4096, 1024);
     cr_expect_eq(again.missing, 1024, "twice its capacity was read in between");
     emu_levels_free(levels);
+}
+
+/* As many clusters of each size as an H100 runs at once. */
+Test(time_chip, clusters_have_the_places_that_were_counted)
+{
+    static const unsigned counted[][2] = {{2, 66}, {3, 39}, {4, 30},
+                                          {6, 17}, {8, 15}, {16, 7}};
+    const struct emu_chip *chip = emu_chip_find("h100");
+    for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+        unsigned clusters = 0;
+        for (unsigned j = 0; j < chip->place_count; j++) {
+            clusters += chip->places[j].sms / counted[i][0];
+        }
+        cr_expect_eq(clusters, counted[i][1], "of %u: %u", counted[i][0], clusters);
+    }
+    unsigned sms = 0;
+    for (unsigned j = 0; j < chip->place_count; j++) {
+        sms += chip->places[j].sms;
+        cr_expect_lt(chip->places[j].gpc, chip->gpc_count);
+    }
+    cr_expect_eq(sms, 132);
+}
+
+/* So many lines by each of some multiprocessors of a GPC; when the last one came. */
+static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
+{
+    const struct emu_chip *chip = emu_chip_find("h100");
+    struct emu_levels *levels = emu_levels_create(chip, 1980, 1);
+    struct emu_gpc *gpcs = emu_gpcs_create(chip);
+    struct emu_request filling = {.at = 0};
+    double last = 0;
+    emu_levels_read(levels, &filling, 0, sms * lines * EMU_LINE_BYTES);
+    for (unsigned i = 0; i < sms; i++) {
+        struct emu_fetcher fetcher = {.gpc = &gpcs[0],
+                                      .neighbours = i / neighbours,
+                                      .came =
+                                          emu_alloc(chip->fetch_lines * sizeof(double))};
+        struct emu_request request = {.at = 1e6, .fetcher = &fetcher};
+        emu_levels_read(levels, &request, same ? 0 : (uint64_t)i * lines * EMU_LINE_BYTES,
+                        lines * EMU_LINE_BYTES);
+        const double came = emu_levels_serve(levels, &request) - request.at;
+        last = came > last ? came : last;
+        emu_free(fetcher.came);
+    }
+    emu_gpcs_free(gpcs, chip);
+    emu_levels_free(levels);
+    return last;
+}
+
+Test(time_chip, a_gpc_draws_at_its_rate_what_its_multiprocessors_do_not_share)
+{
+    const struct emu_chip *chip = emu_chip_find("h100");
+    const double bytes = 512 * EMU_LINE_BYTES;
+    cr_expect_float_eq(draw(1, 1, 512, false), bytes / chip->fetch_bytes, 40);
+    cr_expect_float_eq(draw(16, 6, 512, false), 16 * bytes / chip->gpc_bytes, 40);
+    cr_expect_float_eq(draw(16, 1, 512, true), 16 * bytes / chip->gpc_bytes, 40);
+    cr_expect_float_eq(draw(16, 6, 512, true), bytes / chip->fetch_bytes, 40);
+}
+
+Test(time_chip, a_line_that_has_come_is_drawn_again)
+{
+    const struct emu_chip *chip = emu_chip_find("h100");
+    struct emu_gpc *gpcs = emu_gpcs_create(chip);
+    const double came = emu_gpc_draw(&gpcs[0], 0, 7, 1000, 1000, EMU_LINE_BYTES);
+    double when = 0;
+    cr_expect(emu_gpc_shares(&gpcs[0], 0, 7, 1100, &when));
+    cr_expect_eq(when, 1100);
+    cr_expect(emu_gpc_shares(&gpcs[0], 0, 7, 900, &when));
+    cr_expect_eq(when, came);
+    cr_expect_not(emu_gpc_shares(&gpcs[0], 0, 7, came + chip->l2_latency, &when));
+    cr_expect_not(emu_gpc_shares(&gpcs[0], 1, 7, 1100, &when));
+    cr_expect_not(emu_gpc_shares(&gpcs[0], 0, 8, 1100, &when));
+    emu_gpcs_free(gpcs, chip);
 }

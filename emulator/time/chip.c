@@ -8,12 +8,20 @@
  *   [H2]     published measurement: arXiv 2501.12084, Hopper
  *   [guide]  CUDA programming guide, results a clock of a multiprocessor
  *   [spec]   the vendor's data sheet
- *   [rows]   measured by this project on an H100: copies of boxes with rows of 16 to 128
- * bytes [gap]    measured by this project on an H100: kernels with pdl=0 less those with
- * pdl=1 [power]  see docs/time-model.md, "Power" [plan]   measured by this project on
- * Hopper, as lib/plan uses it [fit]    fitted on the first half of the pairs of
- * docs/time-model.md [same]   not measured on this chip: taken from the other one [guess]
- * nobody has published it
+ *
+ * Measured by this project:
+ *
+ *   [rows]   copies of boxes with rows of 16 to 128 bytes, on an H100
+ *   [gap]    kernels with pdl=0 less those with pdl=1, on an H100
+ *   [gpc]    copies by chosen multiprocessors (2026-11-26-h100-gpc.jsonl)
+ *   [block]  a block of K in 64x128 tiles takes 285 clocks, of which products read for 192:
+ *            its 24 KiB come in 93 (256x2048x7168, 2026-11-26-h100-few-tiles.jsonl)
+ *   [power]  docs/time-model.md, "Power"
+ *   [plan]   as lib/plan uses it, on Hopper
+ *   [fit]    fitted to measured times, see docs/time-model.md
+ *
+ * And [same]: not measured on this chip, taken from the other one; [guess]: nobody has
+ * published it.
  */
 #include "time/chip.h"
 
@@ -21,42 +29,53 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Both Hopper boards have the same multiprocessor. */
-#define HOPPER                                                                            \
-    .sm = 90, .boost_mhz = 1980, /* [spec] */                                             \
-        .power_factor = 0.73,    /* [power]: an H100 of 700 W */                          \
-        .alu_latency = 4,        /* [H1] */                                               \
-        .branch_latency = 8,     /* [guess] */                                            \
-        .special_latency = 20,   /* [guess] */                                            \
-        .cvt_interval = 2,       /* [guide]: 64 results */                                \
-        .mufu_latency = 18,      /* [same] 14, and 4 to the register */                   \
-        .mufu_interval = 8,      /* [guide]: 16 results */                                \
-        .shuffle_latency = 24,   /* [QRC] [same] */                                       \
-        .fence_latency = 24,     /* [QRC]: tens of clocks */                              \
-        .gpu_fence_latency = 500, .shared_latency = 29, /* [H1]: 29 to 33 */              \
-        .shared_bytes = 128,                            /* [QRC] [H1] */                  \
-        .l1_latency = 38,                               /* [H1] */                        \
-        .l2_latency = 270,                              /* [H1] */                        \
-        .dram_latency = 480,                            /* [H1]: what a miss adds */      \
-        .atomic_latency = 700,                          /* [guess] */                     \
-        .l2_bytes_ns = 11500,                           /* [fit] */                       \
-        .l2_request_bytes = 64,                         /* [rows] */                      \
-        .tma_interval = 32,                             /* [fit]; 48 [QRC] */             \
-        .tma_row_interval = 1,                          /* [rows] */                      \
-        .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */                   \
-        .tma_missing = 150, /* [fit]; 300 to 400 [H2] */                                  \
-        .fetch_bytes = 64,  /* [H1] */                                                    \
-        .ingest_bytes = 96, /* [plan]: with multicast */                                  \
-        .egress_bytes = 64, .store_latency = 700,          /* [QRC] [same] */             \
-        .cluster_bytes = 25,                               /* [plan] */                   \
-        .cluster_latency = 190,                            /* [H1]: 180 to 220 */         \
-        .arrive_latency = 8, .wake_latency = 20,           /* [QRC] [same] */             \
-        .barrier_latency = 24,                             /* [QRC]: 12 + 2 a warp */     \
-        .cluster_barrier_latency = 190,                    /* [H1] */                     \
-        .cancel_latency = 0, .mma_bytes = 4096,            /* [H2]: 1024 bf16 products */ \
-        .wgmma_latency = 40,                               /* [fit] */                    \
-        .mma_floor = 16, .launch_us = 0.7, .skew_us = 0.2, /* [fit] */                    \
-        .gap_us = 1.6                                      /* [gap] */
+/* Both Hopper boards have the same multiprocessor, and are taken to have the same GPCs. */
+/* clang-format off */
+#define HOPPER \
+    .sm = 90, .boost_mhz = 1980, /* [spec] */ \
+    .power_factor = 0.73, /* [power]: an H100 of 700 W */ \
+    .alu_latency = 4, /* [H1] */ \
+    .branch_latency = 8, /* [guess] */ \
+    .special_latency = 20, /* [guess] */ \
+    .cvt_interval = 2, /* [guide]: 64 results */ \
+    .mufu_latency = 18, /* [same] 14, and 4 to the register */ \
+    .mufu_interval = 8, /* [guide]: 16 results */ \
+    .shuffle_latency = 24, /* [QRC] [same] */ \
+    .fence_latency = 24, /* [QRC]: tens of clocks */ \
+    .gpu_fence_latency = 500, /* [guess] */ \
+    .shared_latency = 29, /* [H1]: 29 to 33 */ \
+    .shared_bytes = 128, /* [QRC] [H1] */ \
+    .copy_bytes = 256, /* [block] */ \
+    .l1_latency = 38, /* [H1] */ \
+    .l2_latency = 270, /* [H1] */ \
+    .dram_latency = 480, /* [H1]: what a miss adds */ \
+    .atomic_latency = 700, /* [guess] */ \
+    .l2_bytes_ns = 11500, /* [fit]; of stores, where GPCs draw the rest */ \
+    .l2_request_bytes = 48, /* [rows]: 90 lines a clock of all GPCs */ \
+    .gpc_bytes = 540, /* [gpc]: 530 to 546 */ \
+    .gpc_neighbours = 6, /* [fit]: three pairs */ \
+    .gpc_count = 8, .place_count = 12, /* [gpc] */ \
+    .places = {{8, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {16, 1}, \
+               {16, 2}, {16, 3}, {16, 4}, {16, 5}, {18, 6}, {18, 7}}, /* [gpc] */ \
+    .fetch_lines = 640, /* [gpc]: 54 to 107 KB */ \
+    .fetch_bytes = 109, /* [gpc]: 8 KiB more take 75 clocks */ \
+    .load_bytes = 64, /* [H1] */ \
+    .tma_interval = 32, /* [fit]; 48 [QRC] */ \
+    .tma_row_interval = 1, /* [rows] */ \
+    .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */ \
+    .tma_missing = 150, /* [fit]; 300 to 400 [H2] */ \
+    .ingest_bytes = 96, /* [plan]: with multicast */ \
+    .egress_bytes = 64, .store_latency = 700, /* [QRC] [same] */ \
+    .cluster_bytes = 34, /* [gpc]: 32, and 15 to 17 where all read */ \
+    .cluster_latency = 190, /* [H1]: 180 to 220 */ \
+    .arrive_latency = 8, .wake_latency = 20, /* [QRC] [same] */ \
+    .barrier_latency = 24, /* [QRC]: 12 + 2 a warp */ \
+    .cluster_barrier_latency = 190, /* [H1] */ \
+    .cancel_latency = 0, .mma_bytes = 4096, /* [H2]: 1024 bf16 products */ \
+    .wgmma_latency = 40, /* [fit] */ \
+    .mma_floor = 16, .launch_us = 0.7, .skew_us = 0.2, /* [fit] */ \
+    .gap_us = 1.6 /* [gap] */
+/* clang-format on */
 
 static const struct emu_chip chips[] = {
     {.name = "h100",
@@ -82,6 +101,7 @@ static const struct emu_chip chips[] = {
      .gpu_fence_latency = 500,       /* [guess] */
      .shared_latency = 24,           /* [QRC] */
      .shared_bytes = 128,            /* [QRC] [SEMI] */
+     .copy_bytes = 256,              /* [block] [same] */
      .l1_latency = 39,               /* [QRC] */
      .l2_latency = 301,              /* [QRC] */
      .dram_latency = 488,            /* [QRC]: 789 less 301 */
@@ -95,6 +115,7 @@ static const struct emu_chip chips[] = {
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
      .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
+     .load_bytes = 64,               /* [H1] [same] */
      .ingest_bytes = 128,            /* [guess]: the port of shared memory */
      .egress_bytes = 60,             /* [QRC] */
      .store_latency = 700,           /* [QRC] */

@@ -5,6 +5,8 @@
 
 #include "base/base.h"
 
+enum { EMU_MOST_PLACES = 16 };
+
 /* Clocks are those of a multiprocessor, bytes of a multiprocessor's clock, unless the name
  * says otherwise. */
 struct emu_chip {
@@ -20,16 +22,30 @@ struct emu_chip {
 
     /* Memory. */
     unsigned shared_latency, shared_bytes;
+    unsigned
+        copy_bytes; /* that copies write of shared memory beside products that read it */
     unsigned l1_latency, l2_latency, dram_latency; /* of a load of a thread */
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
+    double gpc_bytes; /* that the multiprocessors of a GPC draw from L2, all together */
+    unsigned
+        fetch_lines; /* that copies of a multiprocessor ask for before the first comes */
+    unsigned gpc_neighbours; /* multiprocessors that share what is under way */
+    unsigned gpc_count;
+    /* Where the CTAs of a cluster can lie, of all multiprocessors in order: how many, and
+     * of which GPC. Those of a GPC follow each other. */
+    unsigned place_count;
+    struct {
+        uint8_t sms, gpc;
+    } places[EMU_MOST_PLACES];
     uint64_t l2_capacity;
     unsigned l2_request_bytes; /* that a line takes of L2's rate at least */
     unsigned tma_interval;     /* of copies of one multiprocessor */
     unsigned tma_row_interval; /* of lines that a copy asks for */
     unsigned tma_latency,
         tma_missing;      /* to the mbarrier: L2 has it all; what a miss adds */
-    unsigned fetch_bytes; /* that a multiprocessor asks L2 for */
+    unsigned fetch_bytes; /* that copies of a multiprocessor ask L2 for */
+    unsigned load_bytes;  /* that loads of its threads do */
     unsigned ingest_bytes,
         egress_bytes;       /* that come to one, from others' requests as well */
     unsigned cluster_bytes; /* that threads read of another CTA's shared memory */

@@ -53,43 +53,93 @@ static struct emu_line *find_line(struct emu_levels *levels, uint64_t number, bo
     return oldest;
 }
 
-void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
-                     uint64_t address, uint32_t bytes)
+/* A line that is in L2, or comes to it; when it is there. */
+static double fill_line(struct emu_levels *levels, struct emu_request *request,
+                        uint64_t number, double at)
 {
-    const uint64_t last = (address + bytes - 1) / EMU_LINE_BYTES;
-    for (uint64_t number = address / EMU_LINE_BYTES; bytes > 0 && number <= last;
-         number++) {
-        bool hit = false;
-        struct emu_line *line = find_line(levels, number, &hit);
-        if (!hit) {
-            const double came =
-                emu_serve(&levels->dram, request->at, EMU_LINE_BYTES / levels->dram_rate);
-            line->filled = (float)(came / 64);
-            levels->dram_read += EMU_LINE_BYTES;
-            request->missing += EMU_LINE_BYTES;
-        }
-        const double filled = (double)line->filled * 64;
+    bool hit = false;
+    struct emu_line *line = find_line(levels, number, &hit);
+    if (!hit) {
+        const double came =
+            emu_serve(&levels->dram, at, EMU_LINE_BYTES / levels->dram_rate);
+        line->filled = (float)(came / 64);
+        levels->dram_read += EMU_LINE_BYTES;
+        request->missing += EMU_LINE_BYTES;
+    }
+    return (double)line->filled * 64;
+}
+
+/* The engine asks for its next line, when enough of those before have come. */
+static double ask_for_line(const struct emu_chip *chip, struct emu_fetcher *fetcher,
+                           double at, uint32_t bytes, bool is_row)
+{
+    const double oldest = fetcher->came[fetcher->count % chip->fetch_lines];
+    double asked = fetcher->next > at ? fetcher->next : at;
+    asked = oldest > asked ? oldest : asked;
+    const double clocks = (double)bytes / chip->fetch_bytes;
+    const double least = is_row ? chip->tma_row_interval : 0;
+    fetcher->next = asked + (clocks > least ? clocks : least);
+    return asked;
+}
+
+/* When a line of which some bytes are wanted has left L2. */
+static double draw_line(struct emu_levels *levels, struct emu_request *request,
+                        uint64_t number, uint32_t bytes, bool is_row)
+{
+    const struct emu_chip *chip = levels->chip;
+    struct emu_fetcher *fetcher = request->fetcher;
+    const double asked = request->by_thread
+                             ? request->at
+                             : ask_for_line(chip, fetcher, request->at, bytes, is_row);
+    const uint32_t least = is_row ? chip->l2_request_bytes : 0;
+    double came = 0;
+    if (!emu_gpc_shares(fetcher->gpc, fetcher->neighbours, number, asked, &came)) {
+        const double filled = fill_line(levels, request, number, asked);
+        const uint32_t drawn = bytes > least ? bytes : least;
+        came = emu_gpc_draw(fetcher->gpc, fetcher->neighbours, number, asked,
+                            filled > asked ? filled : asked, drawn);
+        levels->l2_bytes += drawn;
+    }
+    if (!request->by_thread) {
+        fetcher->came[fetcher->count++ % chip->fetch_lines] = came + fetcher->gpc->latency;
+    }
+    return came;
+}
+
+static void read_run(struct emu_levels *levels, struct emu_request *request,
+                     uint64_t address, uint32_t bytes, bool is_row)
+{
+    while (bytes > 0) {
+        const uint64_t number = address / EMU_LINE_BYTES;
+        const uint32_t left = EMU_LINE_BYTES - (uint32_t)(address % EMU_LINE_BYTES);
+        const uint32_t own = bytes < left ? bytes : left;
+        const double filled = request->fetcher != NULL
+                                  ? draw_line(levels, request, number, own, is_row)
+                                  : fill_line(levels, request, number, request->at);
         request->filled = filled > request->filled ? filled : request->filled;
         if (request->begun == 0) {
             request->begun = filled > request->at ? filled : request->at;
         }
+        address += own;
+        bytes -= own;
+        request->bytes += own;
+        request->rows += is_row ? 1 : 0;
+        if (is_row && own < levels->chip->l2_request_bytes) {
+            request->bytes += levels->chip->l2_request_bytes - own;
+        }
     }
-    request->bytes += bytes;
+}
+
+void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
+                     uint64_t address, uint32_t bytes)
+{
+    read_run(levels, request, address, bytes, false);
 }
 
 void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
                          uint64_t address, uint32_t bytes)
 {
-    const uint32_t least = levels->chip->l2_request_bytes;
-    while (bytes > 0) {
-        const uint32_t left = EMU_LINE_BYTES - (uint32_t)(address % EMU_LINE_BYTES);
-        const uint32_t own = bytes < left ? bytes : left;
-        emu_levels_read(levels, request, address, own);
-        request->bytes += own < least ? least - own : 0;
-        request->rows++;
-        address += own;
-        bytes -= own;
-    }
+    read_run(levels, request, address, bytes, true);
 }
 
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
@@ -110,6 +160,9 @@ void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
 
 double emu_levels_serve(struct emu_levels *levels, struct emu_request *request)
 {
+    if (request->fetcher != NULL) {
+        return request->filled > request->at ? request->filled : request->at;
+    }
     levels->l2_bytes += request->bytes;
     const double clocks = (double)request->bytes / levels->l2_rate;
     const double served = emu_serve(&levels->l2, request->at, clocks);

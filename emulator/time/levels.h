@@ -6,9 +6,7 @@
 #ifndef EMU_TIME_LEVELS_H
 #define EMU_TIME_LEVELS_H
 
-#include "time/chip.h"
-
-#define EMU_LINE_BYTES 128u
+#include "time/gpc.h"
 
 /* Something that serves one after the other; `free` is when it has served all so far. */
 struct emu_server {
@@ -40,7 +38,9 @@ struct emu_request {
     double begun;  /* when the first line left L2; 0: none has */
     double filled; /* when the last line that is under way will have come to L2 */
     uint64_t bytes, missing;
-    uint64_t rows; /* lines that a copy asked for by themselves */
+    uint64_t rows;               /* lines that a copy asked for by themselves */
+    struct emu_fetcher *fetcher; /* of the multiprocessor; NULL: no GPC draws them */
+    bool by_thread; /* that asks for all at once; false: a copy does, in turn */
 };
 
 /* `part`: of the chip's multiprocessors, that ask for something; they have that part of
@@ -57,7 +57,7 @@ void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
                          uint64_t address, uint32_t bytes);
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes);
-/* When L2 has handed out all of it. */
+/* When L2 has handed out all of it, and the GPC has drawn it. */
 double emu_levels_serve(struct emu_levels *levels, struct emu_request *request);
 
 #endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The multiprocessors of a timed launch: which GPC each is of, and where clusters lie. */
+#include "exec/cluster.h"
+#include "exec/timing.h"
+
+void emu_places_create(struct emu_timer *timer)
+{
+    const struct emu_chip *chip = timer->chip;
+    unsigned of_gpc[EMU_MOST_PLACES] = {0};
+    unsigned sm = 0;
+    timer->sms = emu_alloc(timer->sm_count * sizeof(*timer->sms));
+    timer->gpcs = emu_gpcs_create(chip);
+    for (unsigned i = 0; i < timer->sm_count; i++) {
+        timer->sms[i].place = chip->place_count; /* none that clusters are looked for in */
+    }
+    for (unsigned i = 0; i < chip->place_count; i++) {
+        for (unsigned j = 0; j < chip->places[i].sms && sm < timer->sm_count; j++, sm++) {
+            struct emu_fetcher *fetcher = &timer->sms[sm].fetcher;
+            timer->sms[sm].place = i;
+            fetcher->neighbours = of_gpc[chip->places[i].gpc]++ / chip->gpc_neighbours;
+            fetcher->gpc = &timer->gpcs[chip->places[i].gpc];
+            fetcher->came = emu_alloc(chip->fetch_lines * sizeof(*fetcher->came));
+        }
+    }
+}
+
+void emu_places_free(struct emu_timer *timer)
+{
+    for (unsigned i = 0; i < timer->sm_count; i++) {
+        emu_free(timer->sms[i].fetcher.came);
+        emu_free(timer->sms[i].l1);
+        emu_free(timer->sms[i].starts);
+    }
+    emu_gpcs_free(timer->gpcs, timer->chip);
+    emu_free(timer->sms);
+}
+
+uint64_t emu_places_shared_bytes(const struct emu_launch *launch)
+{
+    return launch->program->static_shared_bytes + launch->dynamic_shared_bytes +
+           EMU_SHARED_FIRST;
+}
+
+static unsigned warps_of(const struct emu_launch *launch)
+{
+    return (unsigned)emu_ceil_div(
+        (uint64_t)launch->block[0] * launch->block[1] * launch->block[2], EMU_LANES);
+}
+
+enum { SM_CTAS = 32 };
+
+static bool has_room(const struct emu_sm_time *sm, const struct emu_launch *launch,
+                     unsigned warps)
+{
+    enum { SM_SHARED = 228 * 1024, SM_WARPS = 64 };
+    return sm->shared_bytes + emu_places_shared_bytes(launch) <= SM_SHARED &&
+           sm->warps + warps <= SM_WARPS && sm->ctas < SM_CTAS;
+}
+
+static unsigned count_ctas(const struct emu_launch *launch)
+{
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+}
+
+/* Multiprocessors for a cluster that have `most` CTAs at most, those with the fewest first.
+ * `place`: of the chip's, or its number of them: anywhere. */
+static bool find_in(struct emu_timer *timer, const struct emu_launch *launch, unsigned most,
+                    unsigned place, struct emu_sm_time **places)
+{
+    const bool anywhere = place == timer->chip->place_count;
+    const unsigned count = count_ctas(launch), warps = warps_of(launch);
+    unsigned found = 0;
+    for (unsigned ctas = 0; ctas <= most && found < count; ctas++) {
+        for (unsigned i = 0; i < timer->sm_count && found < count; i++) {
+            struct emu_sm_time *sm = &timer->sms[i];
+            if ((anywhere || sm->place == place) && sm->ctas == ctas &&
+                has_room(sm, launch, warps)) {
+                places[found++] = sm;
+            }
+        }
+    }
+    return found == count;
+}
+
+/* CTAs by themselves fill one GPC after the other; clusters go to one after the other, and
+ * lie in one place. A device that has none large enough runs its clusters one by one. */
+bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
+                     struct emu_sm_time **places)
+{
+    const unsigned all = timer->chip->place_count;
+    const bool single = count_ctas(launch) == 1;
+    for (unsigned most = 0; !single && most < SM_CTAS; most++) {
+        for (unsigned i = 0; i < all; i++) {
+            const unsigned place = (timer->next_cluster_place + i) % all;
+            if (find_in(timer, launch, most, place, places)) {
+                timer->next_cluster_place = place + 1;
+                return true;
+            }
+        }
+    }
+    return (single || all == 0 || idle) && find_in(timer, launch, SM_CTAS, all, places);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "time/gpc.h"
+
+/* Spans are as many clocks as what was asked for may lie ahead: all rings of a GPC's
+ * multiprocessors, drawn at its rate, are 8,000. */
+enum { SETS = 1 << 13, WAYS = 4, SPANS = 1 << 12, SPAN_CLOCKS = 32 };
+
+struct emu_drawn_line {
+    uint64_t key; /* see key_of; 0: none */
+    double asked, came;
+};
+
+struct emu_drawn_span {
+    uint64_t number; /* of the span, plus 1; 0: none */
+    double bytes;
+};
+
+struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
+{
+    if (chip->gpc_count == 0) {
+        return NULL;
+    }
+    struct emu_gpc *gpcs = emu_alloc(chip->gpc_count * sizeof(*gpcs));
+    for (unsigned i = 0; i < chip->gpc_count; i++) {
+        gpcs[i].rate = chip->gpc_bytes;
+        gpcs[i].latency = chip->l2_latency;
+        gpcs[i].lines = emu_alloc(SETS * WAYS * sizeof(*gpcs[i].lines));
+        gpcs[i].spans = emu_alloc(SPANS * sizeof(*gpcs[i].spans));
+    }
+    return gpcs;
+}
+
+void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip)
+{
+    for (unsigned i = 0; gpcs != NULL && i < chip->gpc_count; i++) {
+        emu_free(gpcs[i].lines);
+        emu_free(gpcs[i].spans);
+    }
+    emu_free(gpcs);
+}
+
+enum { MOST_NEIGHBOURS = 32 }; /* groups of them in a GPC */
+
+static uint64_t key_of(unsigned neighbours, uint64_t line)
+{
+    return (line + 1) * MOST_NEIGHBOURS + neighbours;
+}
+
+/* The line's place, or the one of which nothing is under way for the longest time. */
+static struct emu_drawn_line *place_of(const struct emu_gpc *gpc, uint64_t key)
+{
+    const uint64_t hash = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 51;
+    struct emu_drawn_line *set = &gpc->lines[hash * WAYS];
+    struct emu_drawn_line *oldest = set;
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (set[i].key == key) {
+            return &set[i];
+        }
+        oldest = set[i].came < oldest->came ? &set[i] : oldest;
+    }
+    return oldest;
+}
+
+bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned neighbours, uint64_t line,
+                    double at, double *ret_came)
+{
+    const uint64_t key = key_of(neighbours, line);
+    const struct emu_drawn_line *place = place_of(gpc, key);
+    *ret_came = place->came > at ? place->came : at;
+    return place->key == key && at < place->came + gpc->latency &&
+           at > place->asked - gpc->latency;
+}
+
+/* The bytes of a span that are drawn already; what an older one had is forgotten. */
+static struct emu_drawn_span *span_of(struct emu_gpc *gpc, uint64_t number)
+{
+    struct emu_drawn_span *span = &gpc->spans[number % SPANS];
+    if (span->number != number + 1) {
+        *span = (struct emu_drawn_span){.number = number + 1};
+    }
+    return span;
+}
+
+double emu_gpc_draw(struct emu_gpc *gpc, unsigned neighbours, uint64_t line, double asked,
+                    double at, double bytes)
+{
+    const double most = SPAN_CLOCKS * gpc->rate;
+    uint64_t number = (uint64_t)at / SPAN_CLOCKS;
+    struct emu_drawn_span *span = span_of(gpc, number);
+    while (span->bytes + bytes > most) {
+        span = span_of(gpc, ++number);
+    }
+    span->bytes += bytes;
+    const double drawn = (double)number * SPAN_CLOCKS + span->bytes / gpc->rate;
+    const double came = drawn > at ? drawn : at;
+    const uint64_t key = key_of(neighbours, line);
+    *place_of(gpc, key) = (struct emu_drawn_line){key, asked, came};
+    return came;
+}
