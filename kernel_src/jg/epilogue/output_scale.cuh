@@ -62,7 +62,7 @@ struct ScaleValue<f32, D> {
     }
 };
 
-// The next power of two from amax / greatest on, which is 2^kShift times the greatest
+// The next power of two from amax / greatest on, which is 2^shift times the greatest
 // element's mantissa: a comparison of mantissas, carried into the exponent. Quotients up to
 // 2^-127, as an f32 has them, are that: one amax more than those of the mantissa itself.
 template <class D>
