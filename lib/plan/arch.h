@@ -34,6 +34,8 @@ struct jg_derived {
     /* Of scales that the tensor core multiplies by, not swizzled: a row of the box has
      * those of 128 rows of the matrix, in pieces of the layout 128x4 along K. */
     struct jg_box a_scale_box, b_scale_box;
+    int team_columns; /* of D, or of its transpose, that a team of warps has of a tile; 0:
+                         as the chip has it */
     int out_bytes;   /* of D that a team has in shared memory, of an output stage; 0: as the
                         chip has it */
     int b_rows;      /* of a CTA's tile of B, that its stages are loaded with */

@@ -73,8 +73,8 @@ static void expect_cover(const struct sweep *sweep)
         cr_expect_leq(band->last, bands->kernels[band->kernel].planned);
         /* Another size's config may even be better than the one that is chosen. */
         cr_expect_leq(loss_at(sweep, band->kernel, band->loss_size),
-                      band->loss + ORDER_LOSS,
-                      "%s: size %lld", sweep->arch->name, (long long)band->loss_size);
+                      band->loss + ORDER_LOSS, "%s: size %lld", sweep->arch->name,
+                      (long long)band->loss_size);
         const int64_t step = band->last > 1024 ? 128 : 16;
         for (int64_t size = band->first; size <= band->last;
              size = (size / step + 1) * step + 1) {

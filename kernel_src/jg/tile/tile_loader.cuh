@@ -181,10 +181,10 @@ template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
     static constexpr u32 kBRows = InputB<Config>::kRows;
-    using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair,
-                                  Config::kOnce == Once::kA>;
-    using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair,
-                                  Config::kOnce == Once::kB>;
+    using LoaderA =
+        OperandLoader<InputA<Config>, Cluster::kASlices, kPair, Config::kOnce == Once::kA>;
+    using LoaderB =
+        OperandLoader<InputB<Config>, Cluster::kBSlices, kPair, Config::kOnce == Once::kB>;
 
   public:
     using ConfigT = Config;

@@ -410,7 +410,7 @@ static double count_epilogue_clk(const struct jg_trial *trial)
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
     const int ctas = trial->derived.output.divided ? jg_cluster_parts(&trial->config) : 1;
-    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    const struct jg_team_columns columns = {.count = trial->derived.team_columns};
     const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
                            !trial->product.d_is_transpose;
     const double whole =
@@ -453,9 +453,8 @@ static double count_lead_clk(const struct jg_trial *trial)
 static double count_narrow_store_clk(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
-    const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     const double bytes =
-        (double)jg_bytes_of(trial->product.d.dtype, (int64_t)columns.count);
+        (double)jg_bytes_of(trial->product.d.dtype, (int64_t)derived->team_columns);
     if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
         trial->product.d_is_transpose) {
         return 0.0;

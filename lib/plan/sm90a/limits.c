@@ -27,6 +27,7 @@ enum {
     LOAD_STAGES = 4,
     MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
     MAX_PROMOTED_COLUMNS = 192,  /* of a warpgroup with a second set of accumulators */
+    MAX_SHARED_SCALED_COLUMNS = 96,
     MAX_SCALED_TILE = 128 /* rows and columns, where these have scales of their own */
 };
 
@@ -244,14 +245,34 @@ static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
     }
 }
 
+static bool are_sizes_dynamic(const struct jg_product *product)
+{
+    return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->k.mode == JIT_GEMM_DIM_DYNAMIC;
+}
+
 /* Scales of single columns are as many values more as a warpgroup's columns have: larger
- * tiles were seen to spill. */
+ * tiles were seen to spill, and those of more than 96 columns where a cluster shares rows
+ * and all sizes are read. */
 static bool check_column_scales(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *b = &trial->product.b;
-    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1 ||
-        (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE)) {
+    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1) {
+        return true;
+    }
+    if (layout->cluster_n > 1 && layout->tile_n > MAX_SHARED_SCALED_COLUMNS &&
+        are_sizes_dynamic(&trial->product)) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d cluster=%dx%d: each column of %c has scales of its own, for which "
+            "sm_90a has registers up to %d columns where all sizes are dynamic and a cluster "
+            "has several tiles of columns; cluster=2x1 fits",
+            layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
+            toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
+    }
+    if (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) {
         return true;
     }
     return jg_trial_reject(
@@ -651,6 +672,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.accumulate = trial->product.accumulate;
     trial->derived.promotes_sums = jg_sm90a_promotes(&trial->product);
+    trial->derived.team_columns = columns.count;
     trial->derived.out_bytes = out_bytes(trial);
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
