@@ -428,6 +428,20 @@ Test(input_scales, sums_of_the_transposed_product_are_the_hosts)
     }
 }
 
+/* Their own of 128 columns, which a thread holds beside 128 rows or 64, and those of rows
+ * of a transposed tile of as many. */
+Test(input_scales, sums_of_large_tiles_with_scales_of_columns_are_the_hosts)
+{
+    static const char *const texts[] = {
+        "a_scale=1x128 b_scale=1x128 config=tile=256x128 cluster=1x2 stages=2",
+        "b_scale=1x128 config=tile=256x128 cluster=1x1 stages=2",
+        "a_scale=128x128 b_scale=1x128 b_scale_layout=column config=tile=128x128 stages=2",
+        "a_scale=128x128 b_scale=1x128 config=tile=128x128 swap_ab=1 stages=2",
+    };
+    expect_exact("sm_90a", texts, COUNT_OF(texts), "m=300 n=260 k=416 batch=1 a=e4m3 d=f32",
+                 false);
+}
+
 Test(input_scales, accumulators_of_gated_pairs_are_the_hosts)
 {
     static const char *const texts[] = {

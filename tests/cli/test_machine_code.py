@@ -84,6 +84,7 @@ SCALED_TILE, SCALED_CLUSTERS = "tile=256x128", ("1x1", "1x2")
 SCALED_SUMS = [
     ["a_scale=1x128", "b_scale=128x128", "a_scale_layout=column", "d=bf16"],
     ["a_scale=1x128", "b_scale=128x128", "d_scale=1x128"],
+    ["a_scale=1x128", "b_scale=1x128", "d=bf16"],
 ]
 # What an epilogue adds to the plain kernel on sm_90a, whose loops over a thread's accumulators are
 # unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues.md).

@@ -26,6 +26,8 @@ class MmaOp {
     using Instruction =
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
+    // Columns of a warpgroup whose own scales a thread has registers for.
+    static constexpr u32 kMostHeld = 128;
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers, unless the problem is content with what they keep.
     static constexpr bool kPromotes = Config::kPromotesSums;
@@ -124,8 +126,16 @@ class MmaOp {
             reader.scales = next.multiplied();
         } else {
             add_promoted(
-                a, b, stage, [&] { return reader.take().multiplied(); }, [] {});
-            reader.give_back();
+                a, b, stage,
+                [&] {
+                    const auto scales = reader.take();
+                    if constexpr (Reader::Scales::kOwned) {
+                        reader.give_back();
+                    }
+                    return scales.multiplied();
+                },
+                [] {});
+            reader.give_back(); // if that was not done yet
         }
     }
 
@@ -152,14 +162,16 @@ class MmaOp {
     };
 
   public:
-    // Scales of an item's blocks, from the slots of `Ring`: those that a thread has in
-    // registers a block ahead of their products, because reads of shared memory wait behind
+    // Scales of an item's blocks, from the slots of `Ring`: few are in a thread's registers
+    // a block ahead of their products, because reads of shared memory wait behind
     // multiplications that were begun before them.
     template <class Slots, class Ring>
     class ScaleReader {
       public:
-        using Scales = BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns>;
-        static constexpr bool kAhead = Scales::kOwned;
+        static constexpr bool kHolds = kMmas == 1 && Partition::kMmaColumns <= kMostHeld;
+        using Scales =
+            BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
+        static constexpr bool kAhead = Scales::kFew;
 
         Scales scales; // of the block that is next, where they are read ahead
 

@@ -258,8 +258,9 @@ class ScaleFiller {
     ScaleSlots<Config> &slots_;
 };
 // Of a thread that holds kRowCount rows of kColumns columns (of all its lanes): in groups
-// of eight columns it has two of each, 2 * (lane % 4) and the next.
-template <class Config, u32 kRowCount, u32 kColumns>
+// of eight columns it has two of each, 2 * (lane % 4) and the next. kHolds: scales that
+// columns have of their own are read at once, one for each four of kColumns.
+template <class Config, u32 kRowCount, u32 kColumns, bool kHolds>
 class BlockScales {
     using Slot = ScaleSlot<Config>;
     static constexpr bool kHasA = Slot::kACount > 0;
@@ -274,10 +275,16 @@ class BlockScales {
     static constexpr u32 kRun = count_run();
     static constexpr u32 kRuns = kByColumns || !kHasB ? 1 : kColumns / kRun;
     static constexpr bool kIsProduct = kHasA && kHasB && !kByColumns && kRuns == 1;
+    static constexpr bool kHeld = kByColumns && kHolds;
+    static constexpr u32 kHeldCount = kHeld ? kColumns / 4 : 1;
+    // Products of the columns' scales and the one that all rows have.
+    static constexpr bool kHeldAreProducts = kHeld && kHasA && Slot::kARun > 1;
 
   public:
     // Are they all in registers, so that the slot can go back?
-    static constexpr bool kOwned = !kByColumns;
+    static constexpr bool kOwned = !kByColumns || kHeld;
+    // And few enough for those of two blocks?
+    static constexpr bool kFew = !kByColumns;
 
     JG_DEVICE BlockScales() {} // none yet
 
@@ -296,14 +303,24 @@ class BlockScales {
         for (u32 i = 0; kHasB && !kByColumns && i < kRuns; ++i) {
             b_[i] = slot.b()[(column + i * kRun) / Slot::kBRun];
         }
+#pragma unroll
+        for (u32 i = 0; kHeld && i < kHeldCount; ++i) {
+            held_[i] = columns_[i / 2 * 8 + i % 2];
+        }
     }
 
-    // The same, as add_group takes them: where all columns have one scale, products, which
-    // take fewer registers. Not done when they are read, because it waits for them.
+    // The same, as add_group takes them: products, where all columns or all rows have one
+    // scale, which take fewer registers. Not done when they are read, because it waits for
+    // them.
     JG_DEVICE BlockScales multiplied() const
     {
         BlockScales products = *this;
-        if constexpr (kIsProduct) {
+        if constexpr (kHeldAreProducts) {
+#pragma unroll
+            for (u32 i = 0; i < kHeldCount; ++i) {
+                products.held_[i] = a_[0] * held_[i];
+            }
+        } else if constexpr (kIsProduct) {
 #pragma unroll
             for (u32 i = 0; i < kRowCount; ++i) {
                 products.a_[i] = a_[i] * b_[0];
@@ -339,7 +356,9 @@ class BlockScales {
     // Of a row whose scale is `a`, and two columns.
     static JG_DEVICE ptx::Pair factor_of(f32 a, f32 left, f32 right)
     {
-        if constexpr (kHasA && kByColumns) {
+        if constexpr (kHeldAreProducts) {
+            return {left, right};
+        } else if constexpr (kHasA && kByColumns) {
             return ptx::multiply_pairs({a, a}, {left, right});
         } else if constexpr (kHasA) { // the columns have one scale: a product for both
             const f32 both = kHasB && !kIsProduct ? a * left : a;
@@ -350,7 +369,9 @@ class BlockScales {
     }
     JG_DEVICE f32 column_scale(u32 group, u32 i) const
     {
-        if constexpr (kByColumns) {
+        if constexpr (kHeld) {
+            return held_[2 * group + i];
+        } else if constexpr (kByColumns) {
             return columns_[group * 8 + i];
         } else {
             return b_[kHasB ? group * 8 / kRun : 0];
@@ -358,6 +379,7 @@ class BlockScales {
     }
 
     const f32 *columns_;
+    f32 held_[kHeldCount];
     f32 a_[kHasA ? kRowCount : 1], b_[kRuns];
 };
 

@@ -13,7 +13,7 @@ template <class Config, u32 kReaders, bool = promotes_block_scales<Config>()>
 class ScaleRing;
 template <class Config, class Ring, bool = promotes_block_scales<Config>()>
 class ScaleFiller;
-template <class Config, u32 kRowCount, u32 kColumns>
+template <class Config, u32 kRowCount, u32 kColumns, bool kHolds = false>
 class BlockScales;
 
 template <class Config>

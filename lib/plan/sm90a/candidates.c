@@ -13,13 +13,13 @@ struct candidate {
 
 /* Tiles in each kind of cluster, then those of few columns, by themselves: false past the
  * last one. */
-static bool find_candidate(int index, struct candidate *ret_candidate)
+static bool find_candidate(int index, int transposed_tiles, struct candidate *ret_candidate)
 {
     const int tiles = JG_SM90A_TILES + JG_SM90A_PINGPONG_TILES;
     const int number = index / JG_SM90A_CLUSTERS;
     const int transposed = index - tiles * JG_SM90A_CLUSTERS;
     const bool pingpong = number >= JG_SM90A_TILES;
-    if (index < 0 || transposed >= JG_SM90A_TRANSPOSED_TILES) {
+    if (index < 0 || transposed >= transposed_tiles) {
         return false;
     }
     if (transposed >= 0) {
@@ -40,8 +40,9 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config)
 {
     const bool by_columns = jg_problem_is_column_major(problem);
+    const struct jg_product transposed = jg_product_make(problem, !by_columns);
     struct candidate candidate;
-    if (!find_candidate(index, &candidate)) {
+    if (!find_candidate(index, jg_sm90a_count_transposed(&transposed), &candidate)) {
         return false;
     }
     *ret_config =

@@ -51,8 +51,22 @@
 #define SMALLER_SHARED 1.03
 /* The same in a cluster, where scales of blocks are multiplied in and a warpgroup has two
  * blocks of 64 rows, after which it gives a stage back: on an H100 clusters of 256x128 took
- * 1.02 to 1.12 times as long as CTAs by themselves, 128x192 0.98. */
-#define SCALED_SHARED 1.03
+ * 1.02 to 1.12 times as long as CTAs by themselves, 128x192 0.98. Where columns have scales
+ * of their own, clusters of two columns took 0.955 of the time on an H200; and where CTAs
+ * that share the smaller input have parts of K 12.1 us were seen where 11.2 were
+ * predicted. */
+#define SCALED_SHARED       1.03
+#define SCALED_OWN_SHARED   0.97
+#define SCALED_SHARED_PARTS 1.2
+/* Where sums are multiplied by scales of blocks: what a warpgroup takes for each 64 rows of
+ * a block of K, from their products' beginning to the sums' end, and for each of its
+ * columns more, also where these have scales of their own; and the part of it that the
+ * second 64 rows take. An instruction with three register operands takes time of the
+ * tensor core, too. Fitted to 16 runs on an H200 (2026-11-26-h200-column-scales.jsonl). */
+#define SCALED_PART_CLK       190.0
+#define SCALED_COLUMN_CLK     4.5
+#define SCALED_OWN_COLUMN_CLK 6.5
+#define SCALED_SECOND_PART    0.72
 /* The parts of the larger input that come from memory again, where L2 does not keep it and
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
@@ -193,6 +207,30 @@ static double count_mma_clk(const struct jg_trial *trial)
     return jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
            PROMOTED_WAIT_CLK * count_row_blocks(trial) *
                jg_product_gate_rows(&trial->product);
+}
+
+static bool has_column_scales(const struct jg_product *product)
+{
+    return product->b.scale.kind == JIT_GEMM_SCALE_BLOCK && product->b.scale.block_mn <= 1;
+}
+
+/* Clocks of the math warpgroups, which multiply a block's sums by scales. */
+static double count_scaled_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int gate_rows = jg_product_gate_rows(product);
+    const bool shares_columns = layout->tile_m / gate_rows < 64 * JG_SM90A_CONSUMERS;
+    const double columns =
+        (double)layout->tile_n / (shares_columns ? JG_SM90A_CONSUMERS : 1);
+    const int parts = count_row_blocks(trial) * gate_rows;
+    if (!jg_product_promotes_scales(product)) {
+        return 0.0;
+    }
+    const double column_clk =
+        has_column_scales(product) ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK;
+    const double part_clk = SCALED_PART_CLK + columns * column_clk;
+    return part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1));
 }
 
 /* Bytes of a block of K that a CTA draws from L2. Copies fill with zeros what lies beyond
@@ -375,12 +413,26 @@ static bool shares_smaller_input(const struct jg_config_layout *layout)
                                  : layout->cluster_m > 1 && layout->tile_n < layout->tile_m;
 }
 
+/* Of CTAs that share inputs and multiply by scales. */
+static double scaled_slowness_of(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    if (!jg_product_promotes_scales(product) || !shares_inputs(trial)) {
+        return 1.0;
+    }
+    if (has_shared_parts(trial)) {
+        return shares_smaller_input(&trial->config.layout) ? SCALED_SHARED_PARTS : 1.0;
+    }
+    if (count_row_blocks(trial) == 1) {
+        return 1.0;
+    }
+    return has_column_scales(product) ? SCALED_OWN_SHARED : SCALED_SHARED;
+}
+
 static double sharing_slowness_of(const struct jg_trial *trial)
 {
-    const bool is_scaled = jg_product_promotes_scales(&trial->product) &&
-                           shares_inputs(trial) && count_row_blocks(trial) > 1;
     return (shares_smaller_input(&trial->config.layout) ? SMALLER_SHARED : 1.0) *
-           (is_scaled ? SCALED_SHARED : 1.0);
+           scaled_slowness_of(trial);
 }
 
 static double count_block_clk(const struct jg_trial *trial)
@@ -389,8 +441,9 @@ static double count_block_clk(const struct jg_trial *trial)
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
-    const double block_clk =
-        jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial));
+    const double block_clk = jg_larger(
+        jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial)),
+        mma_slowness_of(trial) * count_scaled_clk(trial));
     const bool is_short =
         has_shared_parts(trial) && trial->config.pipeline.stages < LONG_RING_STAGES;
     const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *

@@ -37,8 +37,8 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16}, {128, 32}, {128, 64}, {64, 32},  {64, 64},
-    {64, 96},  {64, 128}, {256, 16}, {256, 32}, {256, 64}};
+    {128, 16}, {128, 32}, {128, 64}, {64, 32},  {64, 64},  {64, 96},
+    {64, 128}, {256, 16}, {256, 32}, {256, 64}, {128, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -245,44 +245,6 @@ static void list_pairs(const struct jg_sm90a_pair *pairs, int count, char *text,
     }
 }
 
-static bool are_sizes_dynamic(const struct jg_product *product)
-{
-    return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
-           product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
-           product->k.mode == JIT_GEMM_DIM_DYNAMIC;
-}
-
-/* Scales of single columns are as many values more as a warpgroup's columns have: larger
- * tiles were seen to spill, and those of more than 96 columns where a cluster shares rows
- * and all sizes are read. */
-static bool check_column_scales(struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_matrix *b = &trial->product.b;
-    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1) {
-        return true;
-    }
-    if (layout->cluster_n > 1 && layout->tile_n > MAX_SHARED_SCALED_COLUMNS &&
-        are_sizes_dynamic(&trial->product)) {
-        return jg_trial_reject(
-            trial,
-            "tile=%dx%d cluster=%dx%d: each column of %c has scales of its own, for which "
-            "sm_90a has registers up to %d columns where all sizes are dynamic and a cluster "
-            "has several tiles of columns; cluster=2x1 fits",
-            layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
-            toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
-    }
-    if (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) {
-        return true;
-    }
-    return jg_trial_reject(
-        trial,
-        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
-        "registers up to tile=%dx%d",
-        layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
-        MAX_SCALED_TILE);
-}
-
 /* A block of a gated D has as many columns of the product as there are no registers for. */
 static bool check_square_scale(struct jg_trial *trial)
 {
@@ -364,6 +326,17 @@ static bool check_accumulators(struct jg_trial *trial)
         layout->tile_m, layout->tile_n);
 }
 
+/* The last one, of 128 rows of D, is there where rows of the multiplication have scales of
+ * their own, which would otherwise be those of columns. */
+int jg_sm90a_count_transposed(const struct jg_product *product)
+{
+    const bool has_scaled_rows =
+        jg_product_promotes_scales(product) &&
+        product->a.scale.kind == JIT_GEMM_SCALE_BLOCK && product->a.scale.block_mn <= 1 &&
+        (product->b.scale.kind != JIT_GEMM_SCALE_BLOCK || product->b.scale.block_mn > 1);
+    return JG_SM90A_TRANSPOSED_TILES - (has_scaled_rows ? 0 : 1);
+}
+
 /* The tiles of one kind of kernel. */
 struct tiles {
     const struct jg_sm90a_pair *pairs;
@@ -374,9 +347,9 @@ struct tiles {
 static struct tiles find_tiles(const struct jg_trial *trial)
 {
     if (trial->product.d_is_transpose) {
-        return (struct tiles){jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES,
-                              trial->config.layout.swap_ab != 0 ? " swap_ab=1"
-                                                                : " swap_ab=0"};
+        return (struct tiles){
+            jg_sm90a_transposed_tiles, jg_sm90a_count_transposed(&trial->product),
+            trial->config.layout.swap_ab != 0 ? " swap_ab=1" : " swap_ab=0"};
     }
     return trial->config.layout.pingpong != 0
                ? (struct tiles){jg_sm90a_pingpong_tiles, JG_SM90A_PINGPONG_TILES,
@@ -436,7 +409,7 @@ static bool check_tile(struct jg_trial *trial)
     if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
         char list[128], few_columns[96];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
-        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES, few_columns,
+        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES - 1, few_columns,
                    sizeof(few_columns));
         return jg_trial_reject(
             trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s", layout->tile_m,
@@ -457,8 +430,7 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_transposed(trial) && check_panels(trial) && check_column_scales(trial) &&
-           check_accumulators(trial);
+    return check_transposed(trial) && check_panels(trial) && check_accumulators(trial);
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the
@@ -652,6 +624,58 @@ static bool has_whole_pairs(const struct jg_trial *trial)
     return trial->product.n.size % (2 * (int64_t)trial->config.layout.tile_n) == 0;
 }
 
+/* Is there room for 32 scales of columns beside a warpgroup's 128 rows? What else was tried
+ * spills. */
+static bool has_plain_rows(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    return trial->config.layout.tile_n <= MAX_SCALED_TILE &&
+           product->a.scale.block_mn <= 1 && !trial->problem->is_gated &&
+           trial->problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
+           !jg_loads_by_threads(product);
+}
+
+static bool are_sizes_dynamic(const struct jg_product *product)
+{
+    return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->k.mode == JIT_GEMM_DIM_DYNAMIC;
+}
+
+/* Scales of single columns are as many values more as a quarter of a warpgroup's columns
+ * has: larger tiles were seen to spill, and those of more than 96 columns where a cluster
+ * shares rows and all sizes are read. */
+static bool check_column_scales(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_matrix *b = &trial->product.b;
+    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1) {
+        return true;
+    }
+    if (layout->cluster_n > 1 && layout->tile_n > MAX_SHARED_SCALED_COLUMNS &&
+        are_sizes_dynamic(&trial->product)) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d cluster=%dx%d: each column of %c has scales of its own, for which "
+            "sm_90a has registers up to %d columns where all sizes are dynamic and a cluster "
+            "has several tiles of columns; cluster=2x1 fits",
+            layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
+            toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
+    }
+    if ((layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
+        has_plain_rows(trial)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
+        "registers up to tile=%dx%d, or tile=256x128 where each row has, too, or none, TMA "
+        "loads, and D is written from fragments, without C and pairs",
+        layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
+        MAX_SCALED_TILE);
+}
+
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
@@ -677,7 +701,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
-    if (!jg_tiles_count(trial)) {
+    if (!check_column_scales(trial) || !jg_tiles_count(trial)) {
         return false;
     }
     /* Once more: it is known how many tiles a CTA has. */

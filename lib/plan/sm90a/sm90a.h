@@ -19,7 +19,7 @@ enum {
     JG_SM90A_COPIED_ROWS = 1, /* from anywhere, by one copy of TMA */
     JG_SM90A_TILES = 13,
     JG_SM90A_PINGPONG_TILES = 3,
-    JG_SM90A_TRANSPOSED_TILES = 10,
+    JG_SM90A_TRANSPOSED_TILES = 11,
     JG_SM90A_CLUSTERS = 3
 };
 
@@ -34,6 +34,8 @@ extern const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILE
 /* The same where D lies as the transpose of the product: few columns, which are D's rows in
  * memory. Tiles of 256 rows are those of the pairs of a gated D. */
 extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES];
+/* How many of them there are for a transposed product: all, or all but the last. */
+int jg_sm90a_count_transposed(const struct jg_product *product);
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 /* The same where its CTAs have parts of K. */
 extern const struct jg_part_cluster jg_sm90a_part_clusters[];
