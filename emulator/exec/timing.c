@@ -98,11 +98,15 @@ void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks)
 
 /* ------------------------------------------------------------------------------ copies */
 
+/* CTAs by themselves fill a GPC one after the other, and share as all of it can. Clusters
+ * go to one GPC after the other; of these only few are in step. */
 struct emu_request emu_time_request(struct emu_cta *cta)
 {
+    const bool is_alone = cta->cluster->cta_count == 1;
     struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
     return (struct emu_request){.at = (double)timer_of(cta)->now,
                                 .fetcher = fetcher->gpc == NULL ? NULL : fetcher,
+                                .neighbours = is_alone ? 0 : 1 + fetcher->neighbours,
                                 .by_thread = true};
 }
 

@@ -52,8 +52,7 @@
     .atomic_latency = 700, /* [guess] */ \
     .l2_bytes_ns = 11500, /* [fit]; of stores, where GPCs draw the rest */ \
     .l2_request_bytes = 48, /* [rows]: 90 lines a clock of all GPCs */ \
-    .gpc_bytes = 540, /* [gpc]: 530 to 546 */ \
-    .gpc_neighbours = 6, /* [fit]: three pairs */ \
+    .gpc_neighbours = 6, /* [fit]: all could, in step */ \
     .gpc_count = 8, .place_count = 12, /* [gpc] */ \
     .places = {{8, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {16, 1}, \
                {16, 2}, {16, 3}, {16, 4}, {16, 5}, {18, 6}, {18, 7}}, /* [gpc] */ \
@@ -80,10 +79,12 @@
 static const struct emu_chip chips[] = {
     {.name = "h100",
      HOPPER,
+     .gpc_bytes = 540,      /* [gpc]: 530 to 546 */
      .dram_bytes_ns = 3000, /* [plan]: 0.895 of 3350 */
      .l2_capacity = 50 * MIB /* [spec] */},
     {.name = "h200",
      HOPPER,
+     .gpc_bytes = 641,      /* 2026-11-26-h200-gpc-sharing.jsonl */
      .dram_bytes_ns = 4290, /* [plan]: 0.895 of 4800 */
      .l2_capacity = 50 * MIB /* [spec] */},
     {.name = "b200",

@@ -24,7 +24,7 @@ struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
     for (unsigned i = 0; i < chip->gpc_count; i++) {
         gpcs[i].rate = chip->gpc_bytes;
         gpcs[i].latency = chip->l2_latency;
-        gpcs[i].lines = emu_alloc(SETS * WAYS * sizeof(*gpcs[i].lines));
+        gpcs[i].lines = emu_alloc((size_t)SETS * WAYS * sizeof(*gpcs[i].lines));
         gpcs[i].spans = emu_alloc(SPANS * sizeof(*gpcs[i].spans));
     }
     return gpcs;

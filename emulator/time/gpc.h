@@ -34,7 +34,7 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned neighbours, uint64_t line, dou
  * many are under way. */
 struct emu_fetcher {
     struct emu_gpc *gpc; /* NULL: not known */
-    unsigned neighbours; /* of the GPC, which are drawn for together */
+    unsigned neighbours; /* of the GPC, that share where clusters run */
     double next;         /* when it can ask again */
     double *came;        /* when its last lines left L2, by number */
     uint32_t count;
