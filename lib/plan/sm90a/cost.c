@@ -33,6 +33,7 @@
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
 #define PROMOTED_WAIT_CLK     80.0
+#define SCALED_WAIT_CLK       50.0 /* the same beside scales of blocks, whose own are below */
 #define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
 #define L2_BYTES_CLK_ALL_HELD 66.0
@@ -204,9 +205,10 @@ static double count_mma_clk(const struct jg_trial *trial)
     if (!jg_sm90a_promotes(&trial->product)) {
         return mma_clk;
     }
+    const double wait_clk =
+        jg_product_promotes_scales(&trial->product) ? SCALED_WAIT_CLK : PROMOTED_WAIT_CLK;
     return jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
-           PROMOTED_WAIT_CLK * count_row_blocks(trial) *
-               jg_product_gate_rows(&trial->product);
+           wait_clk * count_row_blocks(trial) * jg_product_gate_rows(&trial->product);
 }
 
 static bool has_column_scales(const struct jg_product *product)
