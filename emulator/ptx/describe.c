@@ -129,7 +129,7 @@ void ptx_describe_location(const struct ptx_module *module,
     }
     if (location->function != NULL) {
         struct part name = {.at = location->function, .length = strlen(location->function)};
-        struct part shorter;
+        struct part shorter = name;
         if (find_short_name(location->function, &shorter)) {
             name = shorter;
         }
