@@ -13,10 +13,20 @@ from typing import Any
 from ._abi import Dtype
 from ._errors import check, refuse
 from ._library import library
-from ._view import BITS, FROM_NAME, HOST, TO_FORMAT, TO_NAME, View, is_packed, look_at
+from ._view import (
+    BITS,
+    FROM_NAME,
+    HOST,
+    NO_ELEMENTS,
+    TO_FORMAT,
+    TO_NAME,
+    View,
+    is_packed,
+    look_at,
+)
 
 # e2m1 lies two in a byte, so that an array's elements are pairs of it.
-_TYPES = [*(name for name in BITS if name != "s64"), "e2m1"]
+_TYPES = [*(name for name in BITS if name != NO_ELEMENTS), "e2m1"]
 _PAIRS = "e2m1"
 _F32 = ("f32", "tf32")
 # What holds the bits of a type that an array's library lacks.

@@ -14,10 +14,12 @@ from ._epilogue import Operand, is_gated, named_epilogues
 from ._errors import refuse
 from ._launch import default_d
 from ._operands import Given, Sizes
-from ._view import FROM_NAME, tf32 as as_tf32
+from ._view import FROM_NAME, NO_ELEMENTS, tf32 as as_tf32
 
 _THEIRS: dict[str, torch.dtype] = {
-    ours: getattr(torch, name) for name, ours in FROM_NAME.items() if hasattr(torch, name)
+    ours: getattr(torch, name)
+    for name, ours in FROM_NAME.items()
+    if hasattr(torch, name) and ours != NO_ELEMENTS
 }
 _OURS = {theirs: ours for ours, theirs in _THEIRS.items()}
 # What each of the library's own epilogues writes besides D, by its name and D's type, as texts:

@@ -19,7 +19,8 @@ from ._errors import refuse
 # Element types: name here, bits, names of numpy, ml_dtypes and torch, code of DLPack, format of
 # the buffer protocol.
 BITS = {"bf16": 16, "f16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "s32": 32}
-BITS |= {"ue8m0": 8, "ue4m3": 8, "s64": 64}  # s64: addresses and strides, no elements
+BITS |= {"ue8m0": 8, "ue4m3": 8, "s64": 64}
+NO_ELEMENTS = "s64"  # addresses and strides
 FROM_NAME = {
     "bfloat16": "bf16",
     "float16": "f16",

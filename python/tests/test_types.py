@@ -17,6 +17,7 @@ from support import (
 )
 
 import jit_gemm
+from jit_gemm import _enums, _view
 
 
 def product(a, b):
@@ -31,6 +32,15 @@ def decode_e4m3(bits):
         value = (8 + fraction) * 2.0 ** (exponent - 10) if exponent else fraction * 2.0**-9
         table.append(numpy.nan if code & 127 == 127 else -value if code & 128 else value)
     return numpy.array(table)[bits]
+
+
+class Names(unittest.TestCase):
+    def test_all_but_addresses_are_types_of_the_interface(self):
+        # What reads the table for torch asks the library about each of them.
+        for ours in _view.FROM_NAME.values():
+            with self.subTest(ours):
+                is_known = ours.upper() in _enums.Dtype.__members__
+                self.assertEqual(is_known, ours != _view.NO_ELEMENTS)
 
 
 @needs_numpy
