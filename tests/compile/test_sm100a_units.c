@@ -8,8 +8,8 @@
 #include "compile/toolchain.h"
 #include "unit_maker.h"
 
-/* Registers a thread: what a warp of an epilogue may need, with 32 loads of a reduction under
- * way, and far from spilling. */
+/* Registers a thread: what a warp of an epilogue may need, with 32 loads of a reduction
+ * under way, and far from spilling. */
 #define MAX_UNIT_REGISTERS 160
 
 static const char one_cta[] = "cta_group::1";
