@@ -313,6 +313,10 @@ static int measure_contenders(struct match *match, const char *problem, const ch
         return -1;
     }
     time_rounds(match);
+    if (!takes_part(plain)) { /* all ratios are to it */
+        fprintf(stderr, "bench_fused: '%s': %s\n", problem, plain->error);
+        return -1;
+    }
     printf("%s: bursts of %ld\n", problem, match->launches);
     report(match, problem, device, json);
     int status = 0;

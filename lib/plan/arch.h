@@ -13,9 +13,9 @@
 #include "plan/output.h"
 #include "plan/problem.h"
 
-/* Which of A and B streams past few rows of the other: no more than two tiles read an
- * element of it. */
-enum jg_once { JG_ONCE_NONE = 0, JG_ONCE_A = 1, JG_ONCE_B = 2 };
+/* Which of A and B L2 gives up first (evict_first): the one that streams past few rows of
+ * the other, so that no more than two tiles read an element of it. */
+enum jg_evict_first { JG_EVICT_FIRST_NONE = 0, JG_EVICT_FIRST_A, JG_EVICT_FIRST_B };
 
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
@@ -43,16 +43,16 @@ struct jg_derived {
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
     bool turns_last;    /* may a group's last clusters lie across its rows? */
-    enum jg_once once;  /* of the product's A and B */
-    int lead_stages;    /* by which one math warpgroup ends a tile before the other, or 0 */
-    int gate_columns;   /* of an accumulator, from acc0 to acc1 of an element; 1: they are
-                           neighbours; 0: not gated */
-    int copied_rows;    /* that an index names, which a copy of TMA brings; 0: none does */
-    int tail_maps;      /* of groups along K: see plan/kernel_params.h */
-    int64_t tiles;      /* at the planned size, of all batches, padded to whole clusters */
-    int grid_ctas;      /* CTAs of the launched grid at the planned size */
-    int busy_ctas;      /* those of it that run at once */
-    double waves;       /* tiles * split_k / CTAs that fit at once */
+    enum jg_evict_first evict_first; /* of the product's A and B */
+    int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
+    int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
+                         neighbours; 0: not gated */
+    int copied_rows;  /* that an index names, which a copy of TMA brings; 0: none does */
+    int tail_maps;    /* of groups along K: see plan/kernel_params.h */
+    int64_t tiles;    /* at the planned size, of all batches, padded to whole clusters */
+    int grid_ctas;    /* CTAs of the launched grid at the planned size */
+    int busy_ctas;    /* those of it that run at once */
+    double waves;     /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes; /* at the planned size; 0 where none is needed */
     int64_t copied_bytes;    /* of it, for copies of A and B, or of scales; 0 without */
     double predicted_us;     /* of the cost model; for comparing candidates only */

@@ -3,6 +3,7 @@
 
 #include "plan/group_maps.h"
 #include "plan/repack.h"
+#include "plan/rows.h"
 #include "plan/scale_pack.h"
 
 /* Part of the lesser of two overlapping costs that still shows. */
@@ -56,11 +57,7 @@ double jg_thread_loads_clk(const struct jg_trial *trial, double stage_bytes)
 
 double jg_row_boxes_clk(const struct jg_trial *trial, int copied_rows, double copy_clk)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const bool is_a = trial->product.a.letter == 'a';
-    const int rows =
-        is_a ? layout->tile_m / layout->cluster_n : layout->tile_n / layout->cluster_m;
-    return trial->product.has_row_boxes ? copy_clk * rows / copied_rows : 0.0;
+    return copy_clk * jg_count_copied(trial) / copied_rows;
 }
 
 double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)

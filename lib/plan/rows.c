@@ -104,6 +104,16 @@ jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem)
 
 /* ------------------------------------------------------------------ copies of rows */
 
+int jg_count_copied(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (!trial->product.has_row_boxes) {
+        return 0;
+    }
+    return trial->product.a.letter == 'a' ? layout->tile_m / layout->cluster_n
+                                          : layout->tile_n / layout->cluster_m;
+}
+
 bool jg_row_boxes_check(struct jg_trial *trial)
 {
     if (trial->config.pipeline.row_boxes != JG_ROW_BOXES_USED) {

@@ -20,6 +20,10 @@ jit_gemm_status jg_rows_check_fields(const jit_gemm_problem *problem);
 /* UNSUPPORTED, with the field: what no kernel does where an index names rows. */
 jit_gemm_status jg_rows_check_kernel(const jit_gemm_problem *problem);
 
+/* Rows of A that a CTA loads for a block of K, where copies of TMA bring those that an
+ * index names; else 0. */
+int jg_count_copied(const struct jg_trial *trial);
+
 /* Before the chip looks at a trial: may TMA copy A's rows where it is asked to? Notes the
  * reason if not. */
 bool jg_row_boxes_check(struct jg_trial *trial);

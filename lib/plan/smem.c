@@ -2,6 +2,7 @@
 #include "plan/smem.h"
 
 #include "base/math.h"
+#include "plan/rows.h"
 
 enum { SMEM_STEP = 1024 /* alignment of a swizzled tile */ };
 
@@ -48,13 +49,8 @@ enum { INDEX_STEP = 16 /* alignment of what is read four at a time */ };
 
 int64_t jg_row_indices_bytes(const struct jg_trial *trial)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const bool is_a = trial->product.a.letter == 'a';
-    const int rows =
-        is_a ? layout->tile_m / layout->cluster_n : layout->tile_n / layout->cluster_m;
-    return trial->product.has_row_boxes
-               ? jg_align_up(rows * (int64_t)sizeof(int32_t), INDEX_STEP) + INDEX_STEP
-               : 0;
+    const int64_t bytes = jg_count_copied(trial) * (int64_t)sizeof(int32_t);
+    return bytes > 0 ? jg_align_up(bytes, INDEX_STEP) + INDEX_STEP : 0;
 }
 
 /* ------------------------------------------------------------------------------ sizes */

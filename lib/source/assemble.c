@@ -339,8 +339,8 @@ static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
 static const char *const prefetches[] = {
     [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
 
-static const char *const onces[] = {
-    [JG_ONCE_NONE] = "kNone", [JG_ONCE_A] = "kA", [JG_ONCE_B] = "kB"};
+static const char *const evict_firsts[] = {
+    [JG_EVICT_FIRST_NONE] = "kNone", [JG_EVICT_FIRST_A] = "kA", [JG_EVICT_FIRST_B] = "kB"};
 
 static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
@@ -464,7 +464,7 @@ static void print_resources(const struct jg_problem *problem,
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const uint32_t tail_maps = (uint32_t)derived->tail_maps;
     print_number("kScaleSlots", derived->scale_slots, out);
-    print_name("Once", "kOnce", onces[derived->once], out);
+    print_name("EvictFirst", "kEvictFirst", evict_firsts[derived->evict_first], out);
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);

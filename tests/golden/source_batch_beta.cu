@@ -44,7 +44,7 @@ struct Config {
     static constexpr jg::u32 kRasterGroup = 1;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kScaleSlots = 0;
-    static constexpr jg::Once kOnce = jg::Once::kB;
+    static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kB;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 99328;

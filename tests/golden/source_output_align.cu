@@ -46,7 +46,7 @@ struct Config {
     static constexpr jg::u32 kRasterGroup = 2;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kScaleSlots = 0;
-    static constexpr jg::Once kOnce = jg::Once::kNone;
+    static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 192;
     static constexpr jg::u32 kSmemBytes = 118784;

@@ -44,7 +44,7 @@ struct Config {
     static constexpr jg::u32 kRasterGroup = 8;
     static constexpr jg::u32 kSplitK = 1;
     static constexpr jg::u32 kScaleSlots = 0;
-    static constexpr jg::Once kOnce = jg::Once::kNone;
+    static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr jg::u32 kLeadStages = 3;
     static constexpr jg::u32 kThreads = 384;
     static constexpr jg::u32 kSmemBytes = 230400;

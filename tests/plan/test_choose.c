@@ -163,23 +163,23 @@ Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
 }
 
 /* Which input L2 gives up first: weights that one or two tiles of few rows read. */
-Test(choose, streamed_weights_are_read_once)
+Test(choose, streamed_weights_are_given_up_first)
 {
     static const struct {
         const char *problem;
-        enum jg_once once;
+        enum jg_evict_first evict_first;
     } rows[] = {
-        {"16x4096x4096 bf16", JG_ONCE_A}, /* weights are the product's A */
-        {"64x4096x4096 bf16 config=tile=64x32 swap_ab=1", JG_ONCE_A}, /* two tiles */
-        {"96x4096x4096 bf16 config=tile=64x32 swap_ab=1", JG_ONCE_NONE},
-        {"64x28672x4096 bf16 config=tile=64x256", JG_ONCE_B},
-        {"4096x4096x4096 bf16", JG_ONCE_NONE},
-        {"256x256x16384 bf16", JG_ONCE_NONE},
-        {"16x4096x4096 bf16 input_align=2", JG_ONCE_NONE}, /* threads load */
-        {"16x4096x4096 bf16 groups=4 group_by=offsets", JG_ONCE_NONE},
+        {"16x4096x4096 bf16", JG_EVICT_FIRST_A}, /* weights are the product's A */
+        {"64x4096x4096 bf16 config=tile=64x32 swap_ab=1", JG_EVICT_FIRST_A}, /* two tiles */
+        {"96x4096x4096 bf16 config=tile=64x32 swap_ab=1", JG_EVICT_FIRST_NONE},
+        {"64x28672x4096 bf16 config=tile=64x256", JG_EVICT_FIRST_B},
+        {"4096x4096x4096 bf16", JG_EVICT_FIRST_NONE},
+        {"256x256x16384 bf16", JG_EVICT_FIRST_NONE},
+        {"16x4096x4096 bf16 input_align=2", JG_EVICT_FIRST_NONE}, /* threads load */
+        {"16x4096x4096 bf16 groups=4 group_by=offsets", JG_EVICT_FIRST_NONE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        cr_expect_eq(choose(rows[i].problem).derived.once, rows[i].once, "%s",
+        cr_expect_eq(choose(rows[i].problem).derived.evict_first, rows[i].evict_first, "%s",
                      rows[i].problem);
     }
 }

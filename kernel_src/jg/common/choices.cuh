@@ -18,7 +18,7 @@ enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets, kPointers };
 enum class Prefetch { kNone, kA, kB };
 
 // The operand that few tiles read, once each: L2 gives its lines up first.
-enum class Once { kNone, kA, kB };
+enum class EvictFirst { kNone, kA, kB };
 
 // How scales of blocks lie in memory: those of a row of blocks along K side by side, those
 // of a block of K, in pieces of 128 or 8 rows by 4 blocks, or those of 4 blocks of K

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cp.async: a thread's copies from global to shared memory, which it need not wait for at
-// once. Groups of copies end in the order in which they were committed.
+// cp.async: a thread's copies from global to shared memory, which an mbarrier counts
+// when they have landed.
 #pragma once
 #include <jg/ptx/address.cuh>
 
@@ -30,20 +30,6 @@ JG_DEVICE void copy_async_arrive(u64 *barrier)
     // clang-format off
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"
                  :: "r"(shared_address(barrier)) : "memory");
-    // clang-format on
-}
-
-JG_DEVICE void copy_async_commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Blocks until all groups of this thread but the last kPending have ended.
-template <u32 kPending>
-JG_DEVICE void copy_async_wait()
-{
-    // clang-format off
-    asm volatile("cp.async.wait_group %0;" :: "n"(kPending) : "memory");
     // clang-format on
 }
 

@@ -58,7 +58,7 @@ JG_DEVICE void tma_load_multicast(void *target, const TensorMap *map, u64 *barri
 }
 
 // Of lines that nobody else will ask for: L2 gives them up before all others.
-JG_DEVICE u64 l2_evict_first()
+JG_DEVICE u64 evict_first_policy()
 {
     u64 policy;
     // clang-format off
@@ -68,24 +68,25 @@ JG_DEVICE u64 l2_evict_first()
 }
 
 // As tma_load and tma_load_multicast, of such lines.
-JG_DEVICE void tma_load_once(void *target, const TensorMap *map, u64 *barrier, i32 inner,
-                             i32 outer, i32 batch)
+JG_DEVICE void tma_load_evict_first(void *target, const TensorMap *map, u64 *barrier,
+                                    i32 inner, i32 outer, i32 batch)
 {
     // clang-format off
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;"
                  :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
-                    "r"(inner), "r"(outer), "r"(batch), "l"(l2_evict_first()) : "memory");
+                    "r"(inner), "r"(outer), "r"(batch), "l"(evict_first_policy()) : "memory");
     // clang-format on
 }
-JG_DEVICE void tma_load_multicast_once(void *target, const TensorMap *map, u64 *barrier,
-                                       u16 mask, i32 inner, i32 outer, i32 batch)
+JG_DEVICE void tma_load_multicast_evict_first(void *target, const TensorMap *map,
+                                              u64 *barrier, u16 mask, i32 inner, i32 outer,
+                                              i32 batch)
 {
     // clang-format off
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  ".multicast::cluster.L2::cache_hint [%0], [%1, {%4, %5, %6}], [%2], %3, %7;"
                  :: "r"(shared_address(target)), "l"(map), "r"(shared_address(barrier)),
-                    "h"(mask), "r"(inner), "r"(outer), "r"(batch), "l"(l2_evict_first())
+                    "h"(mask), "r"(inner), "r"(outer), "r"(batch), "l"(evict_first_policy())
                  : "memory");
     // clang-format on
 }

@@ -48,7 +48,7 @@ using ThreadLoaderOf = typename Select<Config::kIndexedA || Config::kIndexedB,
                                        IndexedLoader<Config, Cluster, ShapeT>,
                                        ThreadLoader<Config, ShapeT>>::Type;
 
-template <class Operand, u32 kSlices, bool kPair, bool kOnce = false>
+template <class Operand, u32 kSlices, bool kPair, bool kEvictFirst = false>
 struct OperandLoader {
     // Loads slice `slice` of the tile whose first row (of M or N) and K are given.
     static JG_DEVICE void load(u8 *tile, const TensorMap *map, u64 *barrier, u16 mask,
@@ -152,12 +152,12 @@ struct OperandLoader {
             ptx::tma_load_pair_multicast(target, map, barrier, mask, at...);
         } else if constexpr (kPair) {
             ptx::tma_load_pair(target, map, barrier, at...);
-        } else if constexpr (kMulticast && kOnce) {
-            ptx::tma_load_multicast_once(target, map, barrier, mask, at...);
+        } else if constexpr (kMulticast && kEvictFirst) {
+            ptx::tma_load_multicast_evict_first(target, map, barrier, mask, at...);
         } else if constexpr (kMulticast) {
             ptx::tma_load_multicast(target, map, barrier, mask, at...);
-        } else if constexpr (kOnce) {
-            ptx::tma_load_once(target, map, barrier, at...);
+        } else if constexpr (kEvictFirst) {
+            ptx::tma_load_evict_first(target, map, barrier, at...);
         } else {
             ptx::tma_load(target, map, barrier, at...);
         }
@@ -181,10 +181,10 @@ template <class Config, class Cluster>
 class TileLoader {
     static constexpr bool kPair = Cluster::kCtaGroup == 2;
     static constexpr u32 kBRows = InputB<Config>::kRows;
-    using LoaderA =
-        OperandLoader<InputA<Config>, Cluster::kASlices, kPair, Config::kOnce == Once::kA>;
-    using LoaderB =
-        OperandLoader<InputB<Config>, Cluster::kBSlices, kPair, Config::kOnce == Once::kB>;
+    using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair,
+                                  Config::kEvictFirst == EvictFirst::kA>;
+    using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair,
+                                  Config::kEvictFirst == EvictFirst::kB>;
 
   public:
     using ConfigT = Config;

@@ -25,9 +25,9 @@ enum {
     MIN_STAGES = 2,
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
-    MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
-    MAX_PROMOTED_COLUMNS = 192,  /* of a warpgroup with a second set of accumulators */
-    MAX_SHARED_SCALED_COLUMNS = 96,
+    MAX_BUSY_ACCUMULATORS = 128,    /* of a thread */
+    MAX_PROMOTED_COLUMNS = 192,     /* of a warpgroup with a second set of accumulators */
+    MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
     MAX_SCALED_TILE = 128 /* rows and columns, where these have scales of their own */
 };
 
@@ -571,11 +571,11 @@ static int choose_lead_stages(const struct jg_trial *trial)
 }
 
 /* Tiles that read the same, and how many times as large as the other input it is. */
-enum { MOST_ONCE_TILES = 2, LEAST_ONCE_FACTOR = 8 };
+enum { MOST_EVICTED_TILES = 2, LEAST_EVICTED_FACTOR = 8 };
 
 /* Of weights that stream past few tokens: an H200 took 0.96 to 1.00 of the time where L2
  * gives them up before all else (bench/results/README.md). */
-static enum jg_once choose_once(const struct jg_trial *trial)
+static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -585,11 +585,11 @@ static enum jg_once choose_once(const struct jg_trial *trial)
     const int tile =
         is_b ? layout->tile_m * layout->cluster_m : layout->tile_n * layout->cluster_n;
     if (product->is_gated || product->group_by != JIT_GEMM_GROUP_NONE ||
-        jg_loads_by_threads(product) || smaller > (int64_t)MOST_ONCE_TILES * tile ||
-        larger < LEAST_ONCE_FACTOR * smaller) {
-        return JG_ONCE_NONE;
+        jg_loads_by_threads(product) || smaller > (int64_t)MOST_EVICTED_TILES * tile ||
+        larger < LEAST_EVICTED_FACTOR * smaller) {
+        return JG_EVICT_FIRST_NONE;
     }
-    return is_b ? JG_ONCE_B : JG_ONCE_A;
+    return is_b ? JG_EVICT_FIRST_B : JG_EVICT_FIRST_A;
 }
 
 #define KEPT_PART_OF_L2 0.75
@@ -707,7 +707,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     /* Once more: it is known how many tiles a CTA has. */
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
-    trial->derived.once = choose_once(trial);
+    trial->derived.evict_first = choose_evict_first(trial);
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);

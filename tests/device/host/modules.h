@@ -73,7 +73,7 @@ struct AnyConfig {
     using DScale = jg::NoOutputScale;
     static constexpr u32 kM = 0, kN = 0, kK = 0, kBatch = 0, kGroups = 0, kTailMaps = 0;
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kNone;
-    static constexpr jg::Once kOnce = jg::Once::kNone;
+    static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
     static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
