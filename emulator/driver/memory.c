@@ -10,51 +10,81 @@
 
 #include "driver/emulator.h"
 
+/* Index of the first allocation that begins above the address. */
+static size_t first_above(uint64_t address)
+{
+    size_t low = 0;
+    size_t high = emu_driver.allocation_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (emu_driver.allocations[middle]->address > address) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
 static struct emu_owned *note_owned(CUcontext context, uint64_t address, uint64_t bytes)
 {
     struct emu_owned *owned = emu_alloc(sizeof(*owned));
-    *owned = (struct emu_owned){.next = emu_driver.allocations,
-                                .context = context,
+    *owned = (struct emu_owned){.context = context,
                                 .address = address,
                                 .bytes = bytes,
                                 .id = ++emu_driver.next_allocation_id};
-    emu_driver.allocations = owned;
+    if (emu_driver.allocation_count == emu_driver.allocation_room) {
+        emu_driver.allocation_room = emu_driver.allocation_count * 2 + 64;
+        emu_driver.allocations =
+            emu_realloc(emu_driver.allocations, emu_driver.allocation_room * sizeof(owned));
+    }
+    size_t at = first_above(address);
+    memmove(emu_driver.allocations + at + 1, emu_driver.allocations + at,
+            (emu_driver.allocation_count - at) * sizeof(owned));
+    emu_driver.allocations[at] = owned;
+    emu_driver.allocation_count++;
     return owned;
 }
 
 struct emu_owned *emu_owned_find(uint64_t address)
 {
-    struct emu_owned *at = emu_driver.allocations;
-    while (at != NULL && address - at->address >= at->bytes) {
-        at = at->next;
-    }
-    return at;
+    size_t at = first_above(address);
+    struct emu_owned *owned = at == 0 ? NULL : emu_driver.allocations[at - 1];
+    return owned != NULL && address - owned->address < owned->bytes ? owned : NULL;
 }
 
-static void release(struct emu_owned *owned)
+/* Frees what it holds, and forgets it but for its place in the list. */
+static void let_go(struct emu_owned *owned)
 {
     if (owned->of_host && !owned->mapped) {
         emu_free(emu_pointer(owned->address));
     } else {
         emu_memory_release(owned->context->device->memory, owned->address);
     }
-    struct emu_owned **at = &emu_driver.allocations;
-    while (*at != owned) {
-        at = &(*at)->next;
-    }
-    *at = owned->next;
     emu_free(owned);
+}
+
+static void release(struct emu_owned *owned)
+{
+    size_t at = first_above(owned->address) - 1;
+    memmove(emu_driver.allocations + at, emu_driver.allocations + at + 1,
+            (emu_driver.allocation_count - at - 1) * sizeof(owned));
+    emu_driver.allocation_count--;
+    let_go(owned);
 }
 
 void emu_memory_free_of(CUcontext context)
 {
-    struct emu_owned *next = NULL;
-    for (struct emu_owned *at = emu_driver.allocations; at != NULL; at = next) {
-        next = at->next;
-        if (at->context == context) {
-            release(at);
+    size_t kept = 0;
+    for (size_t i = 0; i < emu_driver.allocation_count; i++) {
+        struct emu_owned *owned = emu_driver.allocations[i];
+        if (owned->context == context) {
+            let_go(owned);
+        } else {
+            emu_driver.allocations[kept++] = owned;
         }
     }
+    emu_driver.allocation_count = kept;
 }
 
 uint64_t emu_memory_allocate_for(CUcontext context, uint64_t bytes, const char *name)

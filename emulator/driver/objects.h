@@ -125,7 +125,6 @@ struct CUevent_st {
 
 /* An allocation of device or pinned host memory, and whose it is. */
 struct emu_owned {
-    struct emu_owned *next;
     CUcontext context;
     uint64_t address, bytes, id;
     bool of_host;
@@ -141,7 +140,8 @@ struct emu_driver {
     struct emu_reports *reports;
     struct emu_device devices[EMU_DEVICE_COUNT];
     struct emu_object *alive[EMU_KIND_COUNT];
-    struct emu_owned *allocations;
+    struct emu_owned **allocations; /* by address */
+    size_t allocation_count, allocation_room;
     CUstream waiting; /* the one stream whose launches have not run yet, or NULL */
     uint64_t next_stream_id, next_allocation_id, thread_steps;
     struct emu_text last_error;
