@@ -56,7 +56,7 @@ Test(invariance, kernels_of_bands_keep_k_whole)
         jit_gemm_range parsed;
         struct jg_range range;
         struct jg_bands bands;
-        cr_assert_eq(jg_range_parse("m=1..4096", &parsed), JIT_GEMM_OK);
+        cr_assert_eq(jg_range_parse("m=1..1024", &parsed), JIT_GEMM_OK);
         cr_assert_eq(jg_range_check(&parsed, &problem, &range), JIT_GEMM_OK);
         cr_assert_eq(jg_bands_make(arch, &problem, &arch->default_facts, &range, &bands),
                      JIT_GEMM_OK, "%s", jg_error_text());
