@@ -37,7 +37,7 @@ compiles_c() { have gcc && echo '#include <stdio.h>' | gcc -fsyntax-only -x c -;
 compiles_cpp() { have g++ && echo '#include <string>' | g++ -fsyntax-only -x c++ -; }
 
 # Where python3 is not the distribution's, the tests of the package take that one's instead.
-has_numpy() { python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy'; }
+has_modules() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
 
 want_build_tools() {
     want gcc have gcc

@@ -80,6 +80,42 @@ stage() {
     fi
 }
 
+# meson_tests NAME FOLDER OPTION...: runs tests; the JSON log of the run is the result.
+meson_tests() {
+    local name=$1 folder=$2
+    shift 2
+    rm -f "$folder/meson-logs/testlog.json"
+    CRITERION_VERBOSITY_LEVEL=1 meson test -C "$folder" --no-rebuild --print-errorlogs "${longer[@]}" "$@" \
+        >"$logs/$name.log" 2>&1 || true
+}
+
+# run_sanitized NAME FOLDER OPTION...: run the tests that are built, and say how many ran.
+#
+# Sanitizers stop and inspect the process that they watch, and on a crowded machine that fails
+# at times by itself. Programs that failed run once more, alone, with what they had said kept in
+# the log under UNSTABLE; the second result counts.
+run_sanitized() {
+    local name=$1 folder=$2 again
+    shift 2
+    meson_tests "$name-tests" "$folder" "$@"
+    cat "$logs/$name-tests.log"
+    count_sanitized "$name" "$folder" && return 0
+    again=$(sed -nE 's/^FAIL +tests +([^:]+):.*/\1/p' "$logs/$name-count.txt")
+    echo "UNSTABLE, or broken: ${again//$'\n'/ }; once more, alone:"
+    [ -n "$again" ] || return 1
+    # shellcheck disable=SC2086 # one word per name
+    meson_tests "$name-tests" "$folder" --num-processes 1 $again
+    cat "$logs/$name-tests.log"
+    count_sanitized "$name" "$folder"
+}
+count_sanitized() {
+    local name=$1 folder=$2 p f
+    python3 tools/dev/count_tests.py "$folder/meson-logs/testlog.json" "$logs/$name-tests.log" \
+        >"$logs/$name-count.txt"
+    cat "$logs/$name-count.txt"
+    read -r p f _ <<<"$(tail -n 1 "$logs/$name-count.txt")"
+    [ "$p" -gt 0 ] && [ "$f" -eq 0 ]
+}
 # All chosen stages, in two lists that run at a time, and what they say in the order of `stages`.
 run_beside_each_other() {
     local name first second

@@ -27,6 +27,21 @@ def optional(name):
         return None
 
 
+def torch_python():
+    """An interpreter that has torch: this one, or what JIT_GEMM_TEST_TORCH names; or None."""
+    if optional("torch") is not None:
+        return sys.executable
+    other = os.environ.get("JIT_GEMM_TEST_TORCH", "")
+    return other if os.path.exists(other) else None
+
+
+def prefer_torch():
+    """Goes on in an interpreter that has torch, if there is one."""
+    other = torch_python()
+    if other not in (None, sys.executable):
+        os.execv(other, [other, *sys.argv])
+
+
 numpy = optional("numpy")
 ml_dtypes = optional("ml_dtypes")
 needs_numpy = unittest.skipIf(numpy is None, "there is no numpy")

@@ -8,15 +8,44 @@ import subprocess
 import sys
 import tempfile
 
-from support import ROOT, CompilerTest, main, optional
+from support import ROOT, CompilerTest, main, optional, torch_python
 
+TORCH_PYTHON = torch_python()
 EXAMPLES = ROOT / "python" / "examples"
 COMMANDS = f"{os.environ.get('JIT_GEMM_TEST_BUILD', 'build')}/tools:{os.environ['PATH']}"
+
+# Fails where torch is built without libuv, as Debian's is.
+OPEN_STORE = """
+from torch.distributed import TCPStore
+TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+"""
+# What torchrun does for two processes: those torches cannot run it.
+TWO_PROCESSES = """
+import os, socket, subprocess, sys
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+shared = dict(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", USE_LIBUV="0")
+processes = [
+    subprocess.Popen([sys.executable, *sys.argv[1:]], env={**os.environ, **shared, "RANK": rank, "LOCAL_RANK": rank})
+    for rank in "01"
+]
+sys.exit(max(process.wait() for process in processes))
+"""
+
+
+def two_processes():
+    """What to start Python with."""
+    opened = subprocess.run([TORCH_PYTHON, "-c", OPEN_STORE], capture_output=True, check=False)
+    if opened.returncode == 0:
+        return "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"
+    return "-c", TWO_PROCESSES
 
 
 class Examples(CompilerTest):
     def expect(self, name, words, module=None, launcher=(), arguments=()):
-        if module and optional(module) is None:
+        python = TORCH_PYTHON if module == "torch" else sys.executable
+        if python is None or (python == sys.executable and module and not optional(module)):
             self.skipTest(f"there is no {module}")
         env = {
             **os.environ,
@@ -25,7 +54,7 @@ class Examples(CompilerTest):
             "MPLBACKEND": "Agg",
         }
         done = subprocess.run(
-            [sys.executable, *launcher, EXAMPLES / name, *arguments],
+            [python, *launcher, EXAMPLES / name, *arguments],
             env=env,
             capture_output=True,
             text=True,
@@ -48,7 +77,7 @@ class Examples(CompilerTest):
         self.expect("04_torch_training.py", "compiled: (48, 40)", "torch")
 
     def test_two_processes_add_up_what_one_makes(self):
-        launcher = "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"
+        launcher = two_processes() if TORCH_PYTHON else ()
         printed = self.expect("05_tensor_parallel.py", "right", "torch", launcher)
         for process in "01":
             for form in ("in order", "overlapped"):

@@ -8,8 +8,9 @@ emulator. JIT_GEMM_TEST_DEVICE=emulator takes the emulator beside a GPU, too.
 import os
 import unittest
 
-from support import CompilerTest, main, optional
+from support import CompilerTest, main, optional, prefer_torch
 
+prefer_torch()
 torch = optional("torch")
 ON_GPU = (
     torch is not None
