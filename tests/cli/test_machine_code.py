@@ -310,6 +310,8 @@ def make_scaled_test(words, kind, multiplications, copies, config="mma=256x256 c
         expect(count == multiplications == ptx.count("tcgen05.mma."), f"{count} of {kind}")
         count = ptx.count("tcgen05.cp.cta_group::2.32x128b.warpx4 ")
         expect(count == copies == ptx.count("tcgen05.cp."), f"{count} copies of scales")
+        expect("barrier.cluster.arrive.relaxed" in ptx and "barrier.cluster.arrive.release" not in ptx,
+               "a barrier of the cluster orders all memory, which takes a MEMBAR.ALL.GPU")
         check_facts(state)
         if "loops" not in state:
             raise Skip("there is no nvdisasm")

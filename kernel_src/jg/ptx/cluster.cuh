@@ -38,6 +38,17 @@ JG_DEVICE void cluster_wait()
     // clang-format on
 }
 
+// A warp that has nothing more to do with the other CTAs comes to the barrier, and waits
+// there (cluster_wait) before it ends.
+template <u32 kCtas>
+JG_DEVICE void cluster_leave()
+{
+    if constexpr (kCtas > 1) {
+        __syncwarp();
+        cluster_arrive_relaxed();
+    }
+}
+
 // Orders this thread's accesses for other threads of the cluster, by signals that follow.
 JG_DEVICE void fence_cluster()
 {

@@ -14,7 +14,8 @@
 // read what the stage had before. Then it announces the response's bytes at the barrier of
 // each CTA, and makes one request for all. Every consumer loads the response, then fences,
 // then arrives in the first CTA. Who is refused ends; the scheduler's warp reads the
-// responses too, so no request is open when it ends.
+// responses too, so no request is open when it ends; in a cluster it waits for the arrivals
+// of all others as well.
 //
 // Called by: see scheduler_for.cuh. Before use: init_barriers by one thread, then a
 // synchronisation of the cluster. After use: no CTA ends before all consumers of the
@@ -177,16 +178,33 @@ class ClcScheduler {
             request(state);
             state.advance();
         }
+        if constexpr (Cluster::kSize > 1) {
+            drain(state);
+        }
     }
 
   private:
+    // Until every consumer has read every response: nobody arrives any more.
+    JG_DEVICE void drain(PipelineState<kClcStages> state) const
+    {
+#pragma unroll 1
+        for (u32 i = 0; i < kClcStages; ++i) {
+            wait_empty(state);
+            state.advance();
+        }
+    }
+    JG_DEVICE void wait_empty(const PipelineState<kClcStages> &state) const
+    {
+        debug::wait_relaxed(
+            &storage_.empty[state.stage], state.phase ^ 1,
+            debug::BarrierId{debug::Ring::kWork, debug::Side::kEmpty, state.stage});
+    }
+
     // All lanes: each announces the response in one CTA, then one makes the request.
     JG_DEVICE void request(const PipelineState<kClcStages> &state) const
     {
         u64 *full = &storage_.full[state.stage];
-        debug::wait_relaxed(
-            &storage_.empty[state.stage], state.phase ^ 1,
-            debug::BarrierId{debug::Ring::kWork, debug::Side::kEmpty, state.stage});
+        wait_empty(state);
         ptx::fence_proxy_acquire_shared();
         const u32 lane = threadIdx.x % 32;
         if (lane < Cluster::kSize) {

@@ -44,15 +44,23 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
 }
 
 // Nobody leaves, and no tensor memory is freed, while a neighbour may still copy, multiply,
-// read or arrive. In a CTA of its own the MMA thread has waited for the epilogue's last
-// load of an accumulator; promoted sums are loaded later. Of a cluster that has parts of K
-// the epilogue's warps have waited for the neighbours (ClusterSums::leave).
+// read or arrive. Where CTAs share tiles each role has waited for what neighbours send to
+// it (drain), so that leaving orders no memory, and the epilogue's warps leave before their
+// last stores are complete. In a CTA of its own the MMA thread has waited for the
+// epilogue's last load of an accumulator; promoted sums are loaded later. Of a cluster that
+// has parts of K the epilogue's warps have waited for the neighbours (ClusterSums::leave).
 template <class Kernel>
 JG_DEVICE void end_kernel(const Kernel &kernel)
 {
-    if constexpr (!Kernel::kAlone || Kernel::kPromotes) {
+    if constexpr (Kernel::Cluster::kShares) {
+        if (!kernel.roles.is_epilogue_warp()) {
+            ptx::cluster_leave<Kernel::Cluster::kTiles>();
+        }
         __syncwarp();
-        ptx::synchronize<Kernel::Cluster::kShares ? Kernel::Cluster::kSize : 1>();
+        ptx::cluster_wait();
+    } else if constexpr (!Kernel::kAlone || Kernel::kPromotes) {
+        __syncwarp();
+        __syncthreads();
     }
     if (kernel.roles.is_mma_warp()) {
         __syncwarp();

@@ -245,9 +245,7 @@ struct KernelContext {
                            k + part);
             } while (kPromotes && k < item.k_blocks);
         }
-        if constexpr (kAlone) {
-            ring.drain();
-        }
+        ring.drain();
         cells.drain();
     }
 
@@ -333,6 +331,7 @@ struct KernelContext {
                 write_item(epilogue, acc, boxes, item);
             }
         }
+        ptx::cluster_leave<Cluster::kTiles>();
         epilogue.drain();
         clear_empty_groups();
         if constexpr (kClusterParts > 1) {
