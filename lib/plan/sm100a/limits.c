@@ -39,7 +39,7 @@ enum {
     LEAST_CELLS = 2,  /* of scales: one is filled while another is read */
     ENOUGH_STAGES = 4,
     MIN_STAGES = 2,
-    MAX_STAGES = 8
+    MAX_STAGES = 24
 };
 
 const struct jg_stage_limits jg_sm100a_stages = {
