@@ -362,6 +362,7 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
     unsigned parity = load->barrier_cta->rank & 1;
     struct emu_arrival fetched = {0};
     if (emu_is_timed(warp->cta) && load->source_cta == NULL) {
+        warp->cta->time->sends_copies = true;
         fetched = fetch_time(warp, load);
     }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {

@@ -99,14 +99,22 @@ void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks)
 /* ------------------------------------------------------------------------------ copies */
 
 /* CTAs by themselves fill a GPC one after the other, and share as all of it can. Clusters
- * go to one GPC after the other; of these only few are in step. */
+ * go to one GPC after the other; of these only few are in step, and none where each CTA
+ * copies for itself, as parts of K do. */
+static unsigned sharers_of(const struct emu_cta *cta)
+{
+    const struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
+    return cta->cluster->cta_count == 1 ? EMU_SHARED_BY_GPC
+           : cta->time->sends_copies    ? fetcher->neighbours
+                                        : fetcher->own;
+}
+
 struct emu_request emu_time_request(struct emu_cta *cta)
 {
-    const bool is_alone = cta->cluster->cta_count == 1;
     struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
     return (struct emu_request){.at = (double)timer_of(cta)->now,
                                 .fetcher = fetcher->gpc == NULL ? NULL : fetcher,
-                                .neighbours = is_alone ? 0 : 1 + fetcher->neighbours,
+                                .sharers = sharers_of(cta),
                                 .by_thread = true};
 }
 

@@ -124,7 +124,8 @@ struct emu_sm_time {
 
 struct emu_cta_time {
     struct emu_sm_time *sm;
-    uint64_t lull; /* of the CTA, when its warps were last woken */
+    uint64_t lull;     /* of the CTA, when its warps were last woken */
+    bool sends_copies; /* to several CTAs of its cluster */
 };
 
 struct emu_timer;

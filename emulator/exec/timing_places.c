@@ -17,7 +17,9 @@ void emu_places_create(struct emu_timer *timer)
         for (unsigned j = 0; j < chip->places[i].sms && sm < timer->sm_count; j++, sm++) {
             struct emu_fetcher *fetcher = &timer->sms[sm].fetcher;
             timer->sms[sm].place = i;
-            fetcher->neighbours = of_gpc[chip->places[i].gpc]++ / chip->gpc_neighbours;
+            const unsigned number = of_gpc[chip->places[i].gpc]++;
+            fetcher->own = 1 + number;
+            fetcher->neighbours = EMU_MOST_SHARERS / 2 + number / chip->gpc_neighbours;
             fetcher->gpc = &timer->gpcs[chip->places[i].gpc];
             fetcher->came = emu_alloc(chip->fetch_lines * sizeof(*fetcher->came));
         }

@@ -119,7 +119,7 @@ static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
         struct emu_fetcher fetcher = {
             .gpc = &gpcs[0], .came = emu_alloc(chip->fetch_lines * sizeof(double))};
         struct emu_request request = {
-            .at = 1e6, .fetcher = &fetcher, .neighbours = i / neighbours};
+            .at = 1e6, .fetcher = &fetcher, .sharers = i / neighbours};
         emu_levels_read(levels, &request, same ? 0 : (uint64_t)i * lines * EMU_LINE_BYTES,
                         lines * EMU_LINE_BYTES);
         const double came = emu_levels_serve(levels, &request) - request.at;

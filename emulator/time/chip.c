@@ -62,7 +62,7 @@
     .tma_interval = 32, /* [fit]; 48 [QRC] */ \
     .tma_row_interval = 1, /* [rows] */ \
     .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */ \
-    .tma_missing = 150, /* [fit]; 300 to 400 [H2] */ \
+    .tma_missing = 350, /* 300 to 400 [H2] */ \
     .ingest_bytes = 96, /* [plan]: with multicast */ \
     .egress_bytes = 64, .store_latency = 700, /* [QRC] [same] */ \
     .cluster_bytes = 34, /* [gpc]: 32, and 15 to 17 where all read */ \
@@ -72,7 +72,7 @@
     .cluster_barrier_latency = 190, /* [H1] */ \
     .cancel_latency = 0, .mma_bytes = 4096, /* [H2]: 1024 bf16 products */ \
     .wgmma_latency = 40, /* [fit] */ \
-    .mma_floor = 16, .launch_us = 0.7, .skew_us = 0.2, /* [fit] */ \
+    .mma_floor = 16, .skew_us = 0.2, /* [fit] */ \
     .gap_us = 1.6 /* [gap] */
 /* clang-format on */
 
@@ -80,13 +80,15 @@ static const struct emu_chip chips[] = {
     {.name = "h100",
      HOPPER,
      .gpc_bytes = 540,      /* [gpc]: 530 to 546 */
+     .launch_us = 0.7,      /* [fit] */
      .dram_bytes_ns = 3000, /* [plan]: 0.895 of 3350 */
      .l2_capacity = 50 * MIB /* [spec] */},
     {.name = "h200",
      HOPPER,
      .gpc_bytes = 641,      /* 2026-11-26-h200-gpc-sharing.jsonl */
+     .launch_us = 1.2,      /* [fit] */
      .dram_bytes_ns = 4290, /* [plan]: 0.895 of 4800 */
-     .l2_capacity = 50 * MIB /* [spec] */},
+     .l2_capacity = 60 * MIB /* its driver */},
     {.name = "b200",
      .sm = 100,
      .boost_mhz = 1965,              /* [spec] */

@@ -30,8 +30,9 @@ struct emu_chip {
     double gpc_bytes; /* that the multiprocessors of a GPC draw from L2, all together */
     unsigned
         fetch_lines; /* that copies of a multiprocessor ask for before the first comes */
-    unsigned gpc_neighbours; /* multiprocessors that share what is under way, where clusters
-                              * run; all of a GPC where CTAs are by themselves */
+    unsigned gpc_neighbours; /* multiprocessors that share what is under way, where CTAs of
+                              * clusters send copies to each other; none where those copy
+                              * for themselves, all of a GPC where there are no clusters */
     unsigned gpc_count;
     /* Where the CTAs of a cluster can lie, of all multiprocessors in order: how many, and
      * of which GPC. Those of a GPC follow each other. */

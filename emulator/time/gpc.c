@@ -39,11 +39,9 @@ void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip)
     emu_free(gpcs);
 }
 
-enum { MOST_NEIGHBOURS = 32 }; /* groups of them in a GPC */
-
-static uint64_t key_of(unsigned neighbours, uint64_t line)
+static uint64_t key_of(unsigned sharers, uint64_t line)
 {
-    return (line + 1) * MOST_NEIGHBOURS + neighbours;
+    return (line + 1) * EMU_MOST_SHARERS + sharers;
 }
 
 /* The line's place, or the one of which nothing is under way for the longest time. */
@@ -61,10 +59,10 @@ static struct emu_drawn_line *place_of(const struct emu_gpc *gpc, uint64_t key)
     return oldest;
 }
 
-bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned neighbours, uint64_t line,
-                    double at, double *ret_came)
+bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned sharers, uint64_t line, double at,
+                    double *ret_came)
 {
-    const uint64_t key = key_of(neighbours, line);
+    const uint64_t key = key_of(sharers, line);
     const struct emu_drawn_line *place = place_of(gpc, key);
     *ret_came = place->came > at ? place->came : at;
     return place->key == key && at < place->came + gpc->latency &&
@@ -81,7 +79,7 @@ static struct emu_drawn_span *span_of(struct emu_gpc *gpc, uint64_t number)
     return span;
 }
 
-double emu_gpc_draw(struct emu_gpc *gpc, unsigned neighbours, uint64_t line, double asked,
+double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double asked,
                     double at, double bytes)
 {
     const double most = SPAN_CLOCKS * gpc->rate;
@@ -93,7 +91,7 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned neighbours, uint64_t line, dou
     span->bytes += bytes;
     const double drawn = (double)number * SPAN_CLOCKS + span->bytes / gpc->rate;
     const double came = drawn > at ? drawn : at;
-    const uint64_t key = key_of(neighbours, line);
+    const uint64_t key = key_of(sharers, line);
     *place_of(gpc, key) = (struct emu_drawn_line){key, asked, came};
     return came;
 }

@@ -11,32 +11,36 @@
 
 #define EMU_LINE_BYTES 128u
 
+/* Who shares a line has a number in the GPC: this one of all its multiprocessors, and
+ * others below EMU_MOST_SHARERS. */
+enum { EMU_SHARED_BY_GPC = 0, EMU_MOST_SHARERS = 64 };
+
 struct emu_gpc {
     double rate;    /* bytes a clock */
     double latency; /* from the ask until a line comes, when nobody else draws */
-    struct emu_drawn_line *lines; /* the last ones, by neighbours and line */
+    struct emu_drawn_line *lines; /* the last ones, by sharers and line */
     struct emu_drawn_span *spans; /* of time: what was drawn in each */
 };
 
 /* One each for the chip's GPCs; NULL: the chip's are not known. */
 struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip);
 void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip);
-/* A multiprocessor of these neighbours asks for a line at a time. True: it is on its way to
- * another one of them, and has left L2 at *ret_came. */
-bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned neighbours, uint64_t line,
-                    double at, double *ret_came);
+/* One of these sharers asks for a line at a time. True: it is on its way to another one of
+ * them, and has left L2 at *ret_came. */
+bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned sharers, uint64_t line, double at,
+                    double *ret_came);
 /* Draws bytes of a line that L2 has at `at`; when they have left L2. `asked`: when that
  * was. Who asks later may be served earlier, where there is a gap. */
-double emu_gpc_draw(struct emu_gpc *gpc, unsigned neighbours, uint64_t line, double asked,
+double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double asked,
                     double at, double bytes);
 
 /* How a multiprocessor draws. Its copy engine asks for one line after the other. Only so
  * many are under way. */
 struct emu_fetcher {
-    struct emu_gpc *gpc; /* NULL: not known */
-    unsigned neighbours; /* of the GPC, that share where clusters run */
-    double next;         /* when it can ask again */
-    double *came;        /* when its last lines left L2, by number */
+    struct emu_gpc *gpc;      /* NULL: not known */
+    unsigned neighbours, own; /* sharers: with those beside it in the GPC, with nobody */
+    double next;              /* when it can ask again */
+    double *came;             /* when its last lines left L2, by number */
     uint32_t count;
 };
 

@@ -93,10 +93,10 @@ static double draw_line(struct emu_levels *levels, struct emu_request *request,
                              : ask_for_line(chip, fetcher, request->at, bytes, is_row);
     const uint32_t least = is_row ? chip->l2_request_bytes : 0;
     double came = 0;
-    if (!emu_gpc_shares(fetcher->gpc, request->neighbours, number, asked, &came)) {
+    if (!emu_gpc_shares(fetcher->gpc, request->sharers, number, asked, &came)) {
         const double filled = fill_line(levels, request, number, asked);
         const uint32_t drawn = bytes > least ? bytes : least;
-        came = emu_gpc_draw(fetcher->gpc, request->neighbours, number, asked,
+        came = emu_gpc_draw(fetcher->gpc, request->sharers, number, asked,
                             filled > asked ? filled : asked, drawn);
         levels->l2_bytes += drawn;
     }

@@ -40,7 +40,7 @@ struct emu_request {
     uint64_t bytes, missing;
     uint64_t rows;               /* lines that a copy asked for by themselves */
     struct emu_fetcher *fetcher; /* of the multiprocessor; NULL: no GPC draws them */
-    unsigned neighbours;         /* of the GPC, that share what is under way */
+    unsigned sharers;            /* of what is under way, see emu_fetcher */
     bool by_thread; /* that asks for all at once; false: a copy does, in turn */
 };
 
