@@ -64,7 +64,7 @@ Test(choose_sm100a, few_rows_of_a_are_multiplied_as_columns)
             snprintf(text, sizeof(text), "%dx%s", sizes[i], rests[j]);
             const struct jg_choice choice = choose(text);
             cr_expect_eq(choice.config.layout.swap_ab, 1, "%s", text);
-            cr_expect_leq(choice.config.layout.mma_n, 32, "%s: N of %d", text,
+            cr_expect_leq(choice.config.layout.mma_n, 64, "%s: N of %d", text,
                           choice.config.layout.mma_n);
         }
     }

@@ -31,8 +31,11 @@
  * at work: with 16 bits 1.82 PFLOP/s, with 8 bits 2.95, with 4 bits 5.9. Zeros beyond the
  * problem are taken to cost what elements do. */
 #define MMA_ELEMS_CLK 256.0
-#define POWER_HZ_16   1.50e9
-#define POWER_HZ_8    1.217e9
+/* Of a multiplication with fewer columns than these. */
+#define LEAST_MMA_CLK     44.0
+#define LEAST_MMA_COLUMNS 64.0
+#define POWER_HZ_16       1.50e9
+#define POWER_HZ_8        1.217e9
 /* Of a column of 32 lanes on its way to promoted sums, and of each block of K: counted from
  * instructions, not measured. 1.1 where the columns of a block have one scale, 1.7 where
  * each has its own. */
@@ -41,7 +44,7 @@
 /* A copy of four rows that an index names. Assumed. */
 #define COPY_OF_ROWS_CLK 14.0
 #define FILL_CLK         2200.0
-#define CLUSTER_CLK      800.0
+#define CLUSTER_CLK      400.0 /* of its barrier, before the first load */
 #define LAUNCH_US        3.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
@@ -94,7 +97,8 @@ static double count_mma_clk(const struct jg_trial *trial)
         clk = has_64_rows ? n / 4.0 : n / 2.0;
         feed_clk = has_64_rows ? 17.5 + n / 8.0 : 34.0 + n / 7.0;
     }
-    return jg_larger(count * clk,
+    const double least_clk = n < LEAST_MMA_COLUMNS ? LEAST_MMA_CLK : 0.0;
+    return jg_larger(count * jg_larger(clk, least_clk),
                      count * feed_clk + count_scale_bytes(trial) / SHARED_BYTES_CLK);
 }
 
@@ -197,7 +201,21 @@ static double share_of(const struct jg_trial *trial)
     return trial->derived.output.divided ? 1.0 / jg_cluster_parts(&trial->config) : 1.0;
 }
 
-static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us)
+/* Before the first multiplication and behind the last one, of a CTA: nothing is loaded
+ * meanwhile. */
+static double count_ends_clk(const struct jg_trial *trial,
+                             const struct jg_sm100a_epilogue_clk *epilogue)
+{
+    const bool is_cluster = jg_cluster_ctas(&trial->config) > 1;
+    const struct jg_split_cost split = jg_split_cost_of(trial);
+    return FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0) +
+           share_of(trial) * (epilogue->kept + epilogue->drain) +
+           count_cluster_sums_clk(trial) + split.waits * HAND_ON_CLK +
+           split.moves * split.sums_bytes / SUMS_BYTES_CLK;
+}
+
+static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us,
+                                double *ret_ends_us)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_derived *derived = &trial->derived;
@@ -206,15 +224,11 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
     const double rounds =
         (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
     const double waiting_clk = count_waiting_clk(trial, main_clk, &epilogue);
-    const bool is_cluster = jg_cluster_ctas(config) > 1;
-    const double fixed_clk = FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0);
-    const struct jg_split_cost split = jg_split_cost_of(trial);
+    const double ends_clk = count_ends_clk(trial, &epilogue);
     *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
-    return (fixed_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk +
-            share_of(trial) * (epilogue.kept + epilogue.drain) +
-            count_cluster_sums_clk(trial) + split.waits * HAND_ON_CLK +
-            split.moves * split.sums_bytes / SUMS_BYTES_CLK) /
-           CLOCK_HZ * 1e6;
+    *ret_ends_us = ends_clk / CLOCK_HZ * 1e6;
+    return (ends_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk) / CLOCK_HZ *
+           1e6;
 }
 
 /* What the board's power allows, of all that is multiplied. */
@@ -254,15 +268,18 @@ void jg_sm100a_predict(struct jg_trial *trial)
     const double n = (double)product->n.size;
     const double k = (double)product->k.size;
     const double batch = (double)product->batch.size;
-    const double bytes = m * k * batch * count_element_bytes(&product->a) +
-                         n * k * batch * count_element_bytes(&product->b) +
-                         m * n * batch * jg_output_bytes(trial->problem);
-    const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us);
+    const double input_bytes = m * k * batch * count_element_bytes(&product->a) +
+                               n * k * batch * count_element_bytes(&product->b);
+    const double output_bytes = m * n * batch * jg_output_bytes(trial->problem);
+    double ends_us;
+    const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us, &ends_us);
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     trial->derived.scale_pack_us = jg_scale_pack_us(trial, memory_bytes_s);
+    /* Inputs come between the ends of a CTA, D leaves at the second one. */
+    const double memory_us = jg_larger(input_bytes / memory_bytes_s * 1e6 + ends_us,
+                                       (input_bytes + output_bytes) / memory_bytes_s * 1e6);
     trial->derived.predicted_us =
-        limit_of(kernel_us, predict_power_us(trial), bytes / memory_bytes_s * 1e6) *
-            uncounted_loss_of(trial) +
+        limit_of(kernel_us, predict_power_us(trial), memory_us) * uncounted_loss_of(trial) +
         LAUNCH_US + trial->derived.repack_us + trial->derived.scale_pack_us;
 }
