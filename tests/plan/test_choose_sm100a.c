@@ -74,6 +74,20 @@ Test(choose_sm100a, few_rows_of_a_are_multiplied_as_columns)
     cr_expect_eq(choose("4096x4096x4096 bf16 config=swap_ab=1").config.layout.swap_ab, 1);
 }
 
+/* Of 256 rows of D a tile by pairs would leave some empty. As columns they are divided. */
+Test(choose_sm100a, pairs_beside_scales_have_a_hundred_rows_as_columns)
+{
+    expect_config("96x8192x8192 mxfp8 d=bf16", "mma=256x64 cta_group=2");
+    expect_config("96x8192x8192 mxfp8 d=bf16", "swap_ab=1");
+    expect_config("384x28672x4096 nvfp4 d=bf16", "mma=256x192 cta_group=2");
+    expect_config("384x28672x4096 nvfp4 d=bf16", "swap_ab=1");
+    cr_expect_eq(
+        choose("28672x384x4096 nvfp4 d=bf16 d_layout=column").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("4096x4096x4096 mxfp8 d=bf16").config.layout.swap_ab, 0);
+    cr_expect_eq(choose("384x28672x4096 mxfp8 config=mma=256x192").config.layout.swap_ab,
+                 0);
+}
+
 /* A column-major D is written without turning it by the transposed product. */
 Test(choose_sm100a, column_major_d_takes_the_transposed_product)
 {

@@ -42,55 +42,51 @@ static const struct candidate of_gated_sums[] = {
 static const struct candidate of_scales[] = {
     {256, 224, 2, 2, 1, false}, {256, 224, 2, 4, 1, false}, {256, 160, 2, 2, 1, false},
     {256, 160, 2, 4, 1, false}, {128, 224, 1, 1, 1, false}, {128, 160, 1, 1, 1, false},
+    {256, 192, 2, 2, 1, true},
 };
 
-/* Besides, where a cluster's tiles have at most 128 rows of D, because blocks of so many
- * have a B each: a pair of CTAs has them as columns. */
-static const struct candidate of_row_blocks[] = {
+/* Besides, beside such scales, where pairs have 256 rows, of which some hundred rows of D
+ * leave many empty; and where blocks of 128 rows have a B each, so that a cluster's tiles
+ * have no more of them: a pair of CTAs has them as columns. */
+static const struct candidate of_pairs[] = {
     {256, 128, 2, 2, 1, true},
-    {256, 128, 2, 4, 1, true},
     {256, 64, 2, 2, 1, true},
+};
+
+/* Besides, of such blocks of rows. */
+static const struct candidate of_row_blocks[] = {
+    {256, 128, 2, 4, 1, true},
     {128, 128, 1, 1, 1, true},
 };
 
-enum {
-    CANDIDATE_COUNT = sizeof(candidates) / sizeof(candidates[0]),
-    GATED_SUMS_COUNT = sizeof(of_gated_sums) / sizeof(of_gated_sums[0]),
-    SCALES_COUNT = sizeof(of_scales) / sizeof(of_scales[0]),
-    ROW_BLOCKS_COUNT = sizeof(of_row_blocks) / sizeof(of_row_blocks[0])
-};
-
-/* Those besides, or none. */
-struct candidates {
-    const struct candidate *list;
-    int count;
-};
-static struct candidates find_more(const struct jg_product *product)
-{
-    if (jg_product_is_block_scaled(product)) {
-        return (struct candidates){of_scales, SCALES_COUNT};
+#define JG_LIST(array, is_there)                                            \
+    {                                                                       \
+        (array), (is_there) ? (int)(sizeof(array) / sizeof((array)[0])) : 0 \
     }
-    return product->is_gated && jg_product_promotes_scales(product)
-               ? (struct candidates){of_gated_sums, GATED_SUMS_COUNT}
-               : (struct candidates){NULL, 0};
-}
 
 /* NULL past the last one. */
 static const struct candidate *find_candidate(const struct jg_problem *problem, int index)
 {
     const struct jg_product product = jg_product_make(problem, false);
-    const struct candidates more = find_more(&product);
-    const int of_more = index - CANDIDATE_COUNT;
-    const int of_rows = of_more - more.count;
-    if (of_more < 0) {
-        return index >= 0 ? &candidates[index] : NULL;
+    const bool scales = jg_product_is_block_scaled(&product);
+    const bool rows = problem->group_by == JIT_GEMM_GROUP_BY_ROWS;
+    const struct {
+        const struct candidate *list;
+        int count;
+    } lists[] = {
+        JG_LIST(candidates, true),
+        JG_LIST(of_scales, scales),
+        JG_LIST(of_gated_sums, product.is_gated && jg_product_promotes_scales(&product)),
+        JG_LIST(of_pairs, scales || rows),
+        JG_LIST(of_row_blocks, rows),
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && index >= 0; i++) {
+        if (index < lists[i].count) {
+            return &lists[i].list[index];
+        }
+        index -= lists[i].count;
     }
-    if (of_rows < 0) {
-        return &more.list[of_more];
-    }
-    return problem->group_by == JIT_GEMM_GROUP_BY_ROWS && of_rows < ROW_BLOCKS_COUNT
-               ? &of_row_blocks[of_rows]
-               : NULL;
+    return NULL;
 }
 
 bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
