@@ -182,10 +182,12 @@ class Blocks(unittest.TestCase):
                  and "./my_program" not in line]
         text = "\n".join(lines).replace("/var/tmp/units", f"{folder}/units").replace(
             "workspace=64m -o h200.recipe", "workspace=64m -o new.recipe")
-        call(["bash", "-c", text], folder, env=env)
+        said = call(["bash", "-c", text], folder, env=env).stdout
         calls = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         place = f"{block.page}:{block.line}"
         self.assertGreaterEqual(len(calls), len(re.findall(r"^ *(?:\w+=\S+ |time )*jit-gemm", text, re.M)), place)
+        for quoted in re.findall(r"^jit-gemm plan .*\n\.\.\. (.*)", block.text, re.M):
+            self.assertIn(quoted, " ".join(said.split()), place)
         for one in calls:
             words = " ".join(one["words"])
             _, code, error = next((fails for fails in FAILS if fails[0] in words), ("", 0, ""))
