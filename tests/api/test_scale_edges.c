@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Edges of the scales of MXFP8, MXFP4 and NVFP4: every code of a scale, blocks of zeros,
- * NaN, no K at all, and what is refused; in the kernel of sm_100a and in the reference
- * kernel, on the emulator. Values are told from the bits by arithmetic of the host's own.
+ * Edges of the scales of MXFP8, MXFP4 and NVFP4: every code of a scale, that of a tensor,
+ * blocks of zeros, NaN, no K at all, and what is refused; in the kernel of sm_100a and in
+ * the reference kernel, on the emulator. Values are told from the bits by arithmetic of the
+ * host's own.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -32,6 +33,8 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 struct data {
     const struct kind *kind;
     int k;
+    float alpha;
+    bool is_alpha_on_device;
     unsigned char a[MOST_BYTES], b[COLUMNS * MOST_K];
     unsigned char a_scales[ROWS * MOST_K / 16], b_scales[COLUMNS * MOST_K / 16];
     float d[ROWS * COLUMNS];
@@ -55,6 +58,7 @@ static void clear(const struct kind *kind, int k)
     memset(&data, 0, sizeof(data));
     data.kind = kind;
     data.k = k;
+    data.alpha = 1;
     memset(data.a_scales, scale_of_one(), sizeof(data.a_scales));
     memset(data.b_scales, scale_of_one(), sizeof(data.b_scales));
     memset(data.d, 0xff, sizeof(data.d));
@@ -98,6 +102,10 @@ static void multiply(const char *config)
         .b = {.pointer = emulated_upload(context, data.b, COLUMNS * row_bytes)},
         .a_scale = {.pointer = upload_pieces(context, data.a_scales, ROWS)},
         .b_scale = {.pointer = upload_pieces(context, data.b_scales, COLUMNS)},
+        .alpha = data.is_alpha_on_device ? NULL : &data.alpha,
+        .alpha_device = data.is_alpha_on_device
+                            ? emulated_upload(context, &data.alpha, sizeof(data.alpha))
+                            : 0,
         .d = {.pointer = emulated_upload(context, data.d, sizeof(data.d))}};
     emulated_check(jit_gemm_run(gemm, &args, NULL));
     emulated_check(
@@ -106,6 +114,9 @@ static void multiply(const char *config)
                                   args.b_scale.pointer, args.d.pointer};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
         emulated_free(context, addresses[i]);
+    }
+    if (data.is_alpha_on_device) {
+        emulated_free(context, args.alpha_device);
     }
     jit_gemm_destroy(&gemm);
     jit_gemm_context_destroy(&context);
@@ -154,6 +165,27 @@ Test(scale_edges, every_code_of_a_scale_is_worth_what_its_bits_say)
             cr_assert(isnan(wanted) ? isnan(got) : got == wanted,
                       "%s, %s, code %d, column %d: %g, not %g", data.kind->text,
                       configs[i % CONFIGS], row, j % COLUMNS, got, wanted);
+        }
+    }
+}
+
+/* That of an NVFP4 tensor: alpha. */
+Test(scale_edges, the_scale_of_a_tensor_is_alpha_by_value_or_by_address)
+{
+    for (int i = 0; i < 2; i++) {
+        clear(&kinds[3], 64);
+        data.alpha = 0.375F;
+        data.is_alpha_on_device = i == 1;
+        for (int row = 0; row < ROWS; row++) {
+            set_one(data.a, row, 0);
+        }
+        for (int column = 0; column < COLUMNS; column++) {
+            set_one(data.b, column, 0);
+        }
+        multiply(configs[1]);
+        for (int j = 0; j < ROWS * COLUMNS; j++) {
+            cr_assert_eq(data.d[j], 0.375F, "%s: %g", i == 1 ? "address" : "value",
+                         (double)data.d[j]);
         }
     }
 }
