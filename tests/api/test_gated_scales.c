@@ -140,9 +140,11 @@ static struct data make_data(const jit_gemm_problem *problem)
                         .n = problem->n.size,
                         .k = problem->k.size,
                         .batch = problem->batch.size};
-    const int64_t columns = data.n / 2;
-    data.d_view = (struct element_view){problem->d.dtype, data.batch, data.m,
-                                        columns,          columns,    data.m * columns};
+    const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    const int64_t rows = by_columns ? data.n / 2 : data.m; /* as D lies */
+    const int64_t columns = by_columns ? data.m : data.n / 2;
+    data.d_view = (struct element_view){problem->d.dtype, data.batch, rows,
+                                        columns,          columns,    rows * columns};
     data.f32_view = data.d_view;
     data.f32_view.dtype = JIT_GEMM_DTYPE_F32;
     data.a = make_input(&problem->a, data.m, &data, 1);
@@ -150,7 +152,7 @@ static struct data make_data(const jit_gemm_problem *problem)
     data.d = allocate(element_view_bytes(&data.d_view));
     element_fill_poison(&data.d_view, data.d);
     if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        data.scale_view = quantise_scale_view(&problem->d.scale, 1, data.m, columns);
+        data.scale_view = quantise_scale_view(&problem->d.scale, 1, rows, columns);
         data.scale_view.batch = data.batch; /* packed */
         data.d_scales = allocate(element_view_bytes(&data.scale_view));
         element_fill_poison(&data.scale_view, data.d_scales);
@@ -369,6 +371,10 @@ Test(gated_scales, a_column_major_d_is_the_hosts)
     expect_types(15, "pair=halves m=72 n=512 k=192 batch=2 d_layout=column",
                  "sms=4,async=latest");
     expect_types(16, "pair=interleaved m=72 n=140 k=192 batch=2 d_layout=column",
+                 "sms=4,async=latest");
+    /* A lane puts back what waits for its scale where another one reads a pair. */
+    expect_exact("a=nvfp4 d=e4m3 d_scale=1x128ue8m0 pair=interleaved m=144 n=72 k=64 "
+                 "batch=1 d_layout=column config=mma=128x128",
                  "sms=4,async=latest");
 }
 

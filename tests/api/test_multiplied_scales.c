@@ -468,7 +468,7 @@ static void expect_packed(int first, int usual, const char *sizes, int k,
     jit_gemm_context_destroy(&context);
 }
 
-Test(multiplied_scales, sums_of_other_layouts_are_the_hosts, .timeout = 1200)
+Test(multiplied_scales, sums_of_other_layouts_are_the_hosts, .timeout = 3600)
 {
     expect_packed(0, 29, "m=140 n=300 batch=2", 1088, "mma=128x96 stages=2",
                   "sms=4,async=latest,seed=20");

@@ -337,6 +337,9 @@ class VectorEpilogue {
         if constexpr (Config::kGated) {
             f32 gated[8];
             load_gated<Partition>(at.staged, at.row(), at.vector(), values, gated);
+            if constexpr (Blocks::kSpread && Partition::kNeighbours) {
+                __syncwarp(); // lanes put back what they keep where others read pairs
+            }
             compute_gated(shape, inputs, at.coord, values, gated);
         } else {
             at.staged.load(at.row(), at.vector(), values);
