@@ -124,6 +124,11 @@ class MmaOp {
                 },
                 [&] { reader.give_back(); });
             reader.scales = next.multiplied();
+        } else if constexpr (Reader::kBefore) {
+            const auto scales = reader.take().multiplied();
+            reader.give_back();
+            add_promoted(
+                a, b, stage, [&] { return scales; }, [] {});
         } else {
             add_promoted(
                 a, b, stage,
@@ -172,6 +177,10 @@ class MmaOp {
         using Scales =
             BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
         static constexpr bool kAhead = Scales::kFew;
+        // Those of all columns are read before the products of 64 rows, which end before
+        // reads behind them would. The first of two such products hide them.
+        static constexpr bool kBefore =
+            !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1;
 
         Scales scales; // of the block that is next, where they are read ahead
 
