@@ -177,8 +177,8 @@ class MmaOp {
         using Scales =
             BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
         static constexpr bool kAhead = Scales::kFew;
-        // Those of all columns are read before the products of 64 rows, which end before
-        // reads behind them would. The first of two such products hide them.
+        // Those of all columns wait for products that were begun before they are read: with
+        // products of 64 rows they are read first, with more the second ones hide the wait.
         static constexpr bool kBefore =
             !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1;
 

@@ -45,9 +45,9 @@ static const struct candidate of_scales[] = {
     {256, 192, 2, 2, 1, true},
 };
 
-/* Besides, beside such scales, where pairs have 256 rows, of which some hundred rows of D
- * leave many empty; and where blocks of 128 rows have a B each, so that a cluster's tiles
- * have no more of them: a pair of CTAs has them as columns. */
+/* Besides, pairs that have rows of D as columns: beside such scales, because a pair has 256
+ * rows then, and D of some hundred would leave many empty; and where blocks of 128 rows
+ * have a B each, because a cluster's tiles have no more of them. */
 static const struct candidate of_pairs[] = {
     {256, 128, 2, 2, 1, true},
     {256, 64, 2, 2, 1, true},
