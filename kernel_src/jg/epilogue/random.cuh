@@ -4,7 +4,7 @@
 // that a number depends on its seed and its place alone, and every kernel makes the same
 // one again.
 #pragma once
-#include <jg/common/types.cuh>
+#include <jg/ptx/arithmetic.cuh>
 
 namespace jg {
 
@@ -23,8 +23,8 @@ JG_DEVICE PhiloxWords philox4x32_10(PhiloxWords counter, u32 key0, u32 key1)
     constexpr u32 kKeyStep1 = 0xbb67ae85;
 #pragma unroll
     for (u32 round = 0; round < 10; ++round) {
-        const u64 product0 = static_cast<u64>(kMultiplier0) * counter.w0;
-        const u64 product1 = static_cast<u64>(kMultiplier1) * counter.w2;
+        const u64 product0 = ptx::multiply_wide(counter.w0, kMultiplier0);
+        const u64 product1 = ptx::multiply_wide(counter.w2, kMultiplier1);
         counter = {
             static_cast<u32>(product1 >> 32) ^ counter.w1 ^ (key0 + round * kKeyStep0),
             static_cast<u32>(product1),

@@ -43,6 +43,17 @@ JG_DEVICE f32 reciprocal_approx(f32 x)
     return result;
 }
 
+// All 64 bits of x * y. In C++ the compiler multiplies twice for the two halves, or as if x
+// had more bits.
+JG_DEVICE u64 multiply_wide(u32 x, u32 y)
+{
+    u64 result;
+    // clang-format off
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(result) : "r"(x), "r"(y));
+    // clang-format on
+    return result;
+}
+
 // Two numbers that one instruction computes with, where the chip has such: sm_90a has not,
 // and takes two. Each is rounded to nearest, as by itself.
 struct Pair {

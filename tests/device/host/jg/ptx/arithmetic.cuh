@@ -8,11 +8,13 @@
 #define max_nan           max_nan_by_ptx
 #define exp2_approx       exp2_approx_by_ptx
 #define reciprocal_approx reciprocal_approx_by_ptx
+#define multiply_wide     multiply_wide_by_ptx
 #include "kernel_src/jg/ptx/arithmetic.cuh"
 #undef min_nan
 #undef max_nan
 #undef exp2_approx
 #undef reciprocal_approx
+#undef multiply_wide
 
 namespace jg::ptx {
 
@@ -25,6 +27,10 @@ inline f32 min_nan(f32 x, f32 y)
 inline f32 max_nan(f32 x, f32 y)
 {
     return std::isnan(x) || x > y ? x : y;
+}
+inline u64 multiply_wide(u32 x, u32 y)
+{
+    return u64{x} * y;
 }
 inline f32 exp2_approx(f32 x)
 {
