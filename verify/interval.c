@@ -442,18 +442,65 @@ static struct interval do_gelu_tanh(struct interval x, int result_bits)
     return apply_valley(&valley, x, error, lesser(greatest, (double)FLT_MAX) * FLOAT_TINY);
 }
 
+/* A function that falls to its minimum at -place, rises to its maximum at place, and falls
+ * again; 1 less the maximum is the minimum. */
+static struct interval apply_slope(double (*function)(double x), double place,
+                                   struct interval x, int result_bits)
+{
+    if (interval_is_nan(x)) {
+        return interval_of((double)NAN);
+    }
+    const double first = function(x.low), last = function(x.high);
+    const double most = function(place);
+    const double low = x.low <= -place && x.high >= -place ? 1 - most : lesser(first, last);
+    const double high = x.low <= place && x.high >= place ? most : greater(first, last);
+    /* Documented as gelu's, but that the density of a normal variable is added: at most
+     * 0.4. */
+    const double error = result_bits <= 8 ? 2.5e-4 : result_bits <= 11 ? 3.2e-5 : 0;
+    const double near = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
+    const double density = 0.39894228040143268 * exp(-near * near / 2);
+    return blur(low, high, 1.001 * error + 2 * FLOAT_ULP,
+                error > 0 ? error * (density + 0.001) + 6e-8 : 3e-7);
+}
+
+static double dgelu(double x)
+{
+    const double y = isinf(x) ? copysign(40, x) : x;
+    return 0.5 * erfc(-y * 0.70710678118654752440) +
+           0.39894228040143268 * y * exp(-y * y / 2);
+}
+
+static struct interval do_dgelu(struct interval x, int result_bits)
+{
+    return apply_slope(dgelu, 1.4142135623730951, x, result_bits);
+}
+
+static double dgelu_tanh(double x)
+{
+    const double y = isinf(x) ? copysign(40, x) : x;
+    const double s = sigmoid(2 * gelu_tanh_slope(y));
+    const double rest = sigmoid(-2 * gelu_tanh_slope(y));
+    return s + s * rest * 1.5957691216057307 * (y + 0.134145 * y * y * y);
+}
+
+static struct interval do_dgelu_tanh(struct interval x, int result_bits)
+{
+    return apply_slope(dgelu_tanh, 1.4185040266938038, x, result_bits);
+}
+
 static const struct interval_function functions[] = {
-    {"abs", 1, .one = do_abs},       {"clamp", 3, .three = do_clamp},
-    {"erff", 1, .one = do_erf},      {"exp", 1, .one = do_exp},
-    {"expf", 1, .one = do_exp},      {"fabsf", 1, .one = do_abs},
-    {"fma", 3, .three = do_fma},     {"fmaf", 3, .three = do_fma},
-    {"gelu", 1, .rounded = do_gelu}, {"gelu_tanh", 1, .rounded = do_gelu_tanh},
-    {"log", 1, .one = do_log},       {"logf", 1, .one = do_log},
-    {"max", 2, .two = do_max},       {"min", 2, .two = do_min},
-    {"relu", 1, .one = do_relu},     {"rsqrt", 1, .one = do_rsqrt},
-    {"rsqrtf", 1, .one = do_rsqrt},  {"sigmoid", 1, .one = do_sigmoid},
-    {"silu", 1, .one = do_silu},     {"sqrt", 1, .one = do_sqrt},
-    {"sqrtf", 1, .one = do_sqrt},    {"tanh", 1, .one = do_tanh},
+    {"abs", 1, .one = do_abs},         {"clamp", 3, .three = do_clamp},
+    {"dgelu", 1, .rounded = do_dgelu}, {"dgelu_tanh", 1, .rounded = do_dgelu_tanh},
+    {"erff", 1, .one = do_erf},        {"exp", 1, .one = do_exp},
+    {"expf", 1, .one = do_exp},        {"fabsf", 1, .one = do_abs},
+    {"fma", 3, .three = do_fma},       {"fmaf", 3, .three = do_fma},
+    {"gelu", 1, .rounded = do_gelu},   {"gelu_tanh", 1, .rounded = do_gelu_tanh},
+    {"log", 1, .one = do_log},         {"logf", 1, .one = do_log},
+    {"max", 2, .two = do_max},         {"min", 2, .two = do_min},
+    {"relu", 1, .one = do_relu},       {"rsqrt", 1, .one = do_rsqrt},
+    {"rsqrtf", 1, .one = do_rsqrt},    {"sigmoid", 1, .one = do_sigmoid},
+    {"silu", 1, .one = do_silu},       {"sqrt", 1, .one = do_sqrt},
+    {"sqrtf", 1, .one = do_sqrt},      {"tanh", 1, .one = do_tanh},
     {"tanhf", 1, .one = do_tanh},
 };
 

@@ -13,14 +13,11 @@ static const char *const scope_names[] = {"acc", "acc0",  "acc1", "d", "row",
 /* Macros of jg/epilogue/prelude.cuh. */
 static const char *const constant_names[] = {"NAN", "INFINITY"};
 static const char *const function_calls[] = {
-    "abs(x)",    "clamp(x, low, high)",
-    "exp(x)",    "fma(x, y, z)",
-    "gelu(x)",   "gelu_tanh(x)",
-    "log(x)",    "max(x, y)",
-    "min(x, y)", "relu(x)",
-    "rsqrt(x)",  "sigmoid(x)",
-    "silu(x)",   "sqrt(x)",
-    "tanh(x)",   "uniform(seed)",
+    "abs(x)",   "clamp(x, low, high)", "dgelu(x)",  "dgelu_tanh(x)",
+    "exp(x)",   "fma(x, y, z)",        "gelu(x)",   "gelu_tanh(x)",
+    "log(x)",   "max(x, y)",           "min(x, y)", "relu(x)",
+    "rsqrt(x)", "sigmoid(x)",          "silu(x)",   "sqrt(x)",
+    "tanh(x)",  "uniform(seed)",
 };
 enum {
     SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]),

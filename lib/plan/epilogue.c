@@ -20,8 +20,9 @@ enum { MAX_SOURCE_NAME = 1024 };
 static const char *const names_in_scope[] = {
     "acc", "acc0", "acc1", "d", "row", "col", "batch", "M", "N", "K", "NAN", "INFINITY"};
 static const char *const prelude_names[] = {
-    "relu", "gelu",  "gelu_tanh", "silu", "sigmoid", "tanh", "exp", "log",
-    "sqrt", "rsqrt", "min",       "max",  "clamp",   "fma",  "abs", "uniform"};
+    "relu",  "gelu", "gelu_tanh", "silu",    "sigmoid", "tanh",
+    "exp",   "log",  "sqrt",      "rsqrt",   "min",     "max",
+    "clamp", "fma",  "abs",       "uniform", "dgelu",   "dgelu_tanh"};
 static const char *const device_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                            "warpSize"};
 /* Macros that the compiler defines for every unit. */

@@ -97,6 +97,8 @@ ADDED = [
     ("bf16", "d = gelu_tanh(acc + bias);", 10.4),
     ("f32", "d = gelu_tanh(acc + bias);", 8.7),
     ("bf16", "d = silu(acc + bias);", 6.4),
+    ("bf16", "d = dgelu(acc + bias);", 11.3),
+    ("bf16", "d = dgelu_tanh(acc + bias);", 14.3),
 ]
 # Tiles beside whose accumulators there are scales, with an epilogue that computes, and a gated one that
 # quantises for the next layer: words, how often a turn of the loop that multiplies does, and how often it

@@ -153,6 +153,8 @@ static void put_call(struct maker *maker, int depth)
         {"rsqrt(abs(", ") + 0.125f)"},
         {"gelu(", ")"},
         {"gelu_tanh(", ")"},
+        {"dgelu(", ")"},
+        {"dgelu_tanh(", ")"},
         {"silu(", ")"},
         {"sigmoid(", ")"},
         {"tanh(", ")"},

@@ -176,6 +176,8 @@ Test(epilogue, operand_names_that_would_clash_are_refused)
         {"relu", "is a function of the prelude"},
         {"gelu", "is a function of the prelude"},
         {"gelu_tanh", "is a function of the prelude"},
+        {"dgelu", "is a function of the prelude"},
+        {"dgelu_tanh", "is a function of the prelude"},
         {"silu", "is a function of the prelude"},
         {"sigmoid", "is a function of the prelude"},
         {"tanh", "is a function of the prelude"},

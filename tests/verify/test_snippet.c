@@ -32,6 +32,17 @@ static double gelu_tanh(float x)
     const double y = sqrt(2 / M_PI) * ((double)x + 0.044715 * pow((double)x, 3));
     return 0.5 * (double)x * (1 + tanh(y));
 }
+static double dgelu(float x)
+{
+    return 0.5 * (1 + erf((double)x / sqrt(2))) +
+           (double)x * exp(-0.5 * (double)x * (double)x) / sqrt(2 * M_PI);
+}
+static double dgelu_tanh(float x)
+{
+    const double slope = sqrt(2 / M_PI) * (1 + 3 * 0.044715 * (double)x * (double)x);
+    const double y = tanh(sqrt(2 / M_PI) * ((double)x + 0.044715 * pow((double)x, 3)));
+    return 0.5 * (1 + y) + 0.5 * (double)x * (1 - y * y) * slope;
+}
 static float max(float x, float y)
 {
     return isnan(x) || x > y ? x : y;
@@ -110,6 +121,7 @@ BOTH(squares, d = (acc * acc - x * x) * 0.5f + (y + 1.0f) * (y - 1.0f); z = acc 
 BOTH(empty, ; {} z = 1; if (row > 1) ; else { z = 2; } d = acc;)
 BOTH(functions, d = relu(acc) + min(x, y) - max(acc, x) * clamp(y, -0.5f, 0.25f); z = fmaf(acc, x, y) + fabsf(x);)
 BOTH(curves, d = silu(acc) + gelu(x) * 0.5f; z = gelu_tanh(y) + sigmoid(acc);)
+BOTH(slopes, d = dgelu(acc) * x; z = dgelu_tanh(y) - dgelu(x);)
 BOTH(roots, d = sqrtf(fabsf(acc) + 0.125f); z = expf(x) + logf(fabsf(y) + 2.0f) * tanhf(acc) - erff(x);)
 BOTH(sizes, z = M * 10000 + N * 100 + K + batch;)
 BOTH(comments, d = acc /* + x */ + y; // d = 0;
@@ -331,6 +343,35 @@ Test(snippet, gelu_is_as_exact_as_results_are)
     }
 }
 
+/* An interval of acc that holds an extreme has it; one beside it has its ends. */
+Test(snippet, dgelu_is_as_exact_as_results_are)
+{
+    static const struct {
+        double low, high; /* of acc */
+        double least, most;
+    } rows[] = {{-3, -1, -0.128904145185155, -0.0119457},
+                {1, 3, 1.0119457, 1.128904145185155},
+                {-1, 1, -0.0833155, 1.0833155},
+                {-4, 4, -0.128904145185155, 1.128904145185155}};
+    static const struct {
+        int result_bits;
+        double half; /* at most, beyond either end */
+    } bits[] = {{8, 5e-4}, {11, 7e-5}, {24, 1e-6}};
+    for (size_t i = 0; i < 3 * sizeof(rows) / sizeof(rows[0]); i++) {
+        char reason[SNIPPET_REASON_SIZE] = "";
+        struct interval d;
+        const struct snippet_element element = {.acc = {rows[i / 3].low, rows[i / 3].high},
+                                                .result_bits = bits[i % 3].result_bits};
+        cr_expect_eq(run_once("d = dgelu(acc);", &element, &d, reason), SNIPPET_DONE, "%s",
+                     reason);
+        const double half = bits[i % 3].half;
+        cr_expect(d.low < rows[i / 3].least + 1e-7 && d.low > rows[i / 3].least - half &&
+                      d.high > rows[i / 3].most - 1e-7 && d.high < rows[i / 3].most + half,
+                  "[%g, %g] of %d bits: [%.9g, %.9g]", rows[i / 3].low, rows[i / 3].high,
+                  bits[i % 3].result_bits, d.low, d.high);
+    }
+}
+
 Test(snippet, special_values_go_through)
 {
     static const struct {
@@ -348,6 +389,7 @@ Test(snippet, special_values_go_through)
         {"d = log(acc);", 0, -INFINITY},
         {"d = gelu(acc) + silu(acc) + gelu_tanh(acc);", INFINITY, INFINITY},
         {"d = sigmoid(acc) * tanh(acc);", INFINITY, 1},
+        {"d = dgelu(acc) + dgelu_tanh(acc);", NAN, NAN},
         {"d = acc != acc ? 1.0f : 2.0f;", NAN, 1},
         {"d = acc < 1.0f || acc >= 1.0f || acc == acc ? 1.0f : 2.0f;", NAN, 2},
         {"d = acc <= 1.0f || !(acc != acc) ? 1.0f : 2.0f;", NAN, 2},

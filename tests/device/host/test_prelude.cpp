@@ -28,15 +28,43 @@ static double gelu_tanh(double x)
     return x / (1 + std::exp(-2 * y));
 }
 
-// What prelude.cuh promises.
-struct Bound {
-    double relative; // of |value| + |x| / 1000
-    double absolute;
-};
-constexpr Bound BOUND_8 = {2.5e-4, 0}, BOUND_11 = {3.2e-5, 0}, BOUND_24 = {2e-7, 1.3e-7};
+static double density(double x)
+{
+    return std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+}
+static double dgelu(double x)
+{
+    return 0.5 * std::erfc(-x / std::sqrt(2.0)) + x * density(x);
+}
+static double dgelu_tanh(double x)
+{
+    const double scale = 2 * std::sqrt(2 / M_PI);
+    const double u = scale * (x + 0.044715 * x * x * x);
+    const double s = 1 / (1 + std::exp(-u)), rest = 1 / (1 + std::exp(u));
+    return s + x * s * rest * scale * (1 + 3 * 0.044715 * x * x);
+}
 
 using Function = f32 (*)(f32 x);
 using Formula = double (*)(double x);
+
+// What prelude.cuh promises.
+struct Bound {
+    double relative; // of |value| + more
+    double absolute;
+    Formula more;
+};
+static double thousandth(double x)
+{
+    return std::abs(x) / 1000;
+}
+static double near_zero(double x)
+{
+    return density(x) + 0.001;
+}
+constexpr Bound BOUND_8 = {2.5e-4, 0, thousandth}, BOUND_11 = {3.2e-5, 0, thousandth},
+                BOUND_24 = {2e-7, 1.3e-7, thousandth};
+constexpr Bound SLOPE_8 = {2.5e-4, 6e-8, near_zero}, SLOPE_11 = {3.2e-5, 6e-8, near_zero},
+                SLOPE_24 = {0, 3e-7, near_zero};
 
 static void check(const char *name, Function function, Formula formula, Bound bound,
                   u32 bits)
@@ -47,13 +75,17 @@ static void check(const char *name, Function function, Formula formula, Bound bo
         EXPECT(std::isnan(got), "%s of NaN is %g", name, got);
         return;
     }
+    if (std::isinf(x) && bound.more == near_zero) {
+        EXPECT(std::abs(got - (x > 0 ? 1 : 0)) < 1e-9, "%s(%g) is %g", name, x, got);
+        return;
+    }
     if (std::isinf(x)) { // behind minus infinity is 0 times infinity, or its limit
         EXPECT(x < 0 ? std::isnan(got) || std::abs(got) < 1e-9 : got == x, "%s(%g) is %g",
                name, x, got);
         return;
     }
     const double want = formula(x);
-    const double allowed = bound.relative * (std::abs(want) + std::abs(double{x}) / 1000) +
+    const double allowed = bound.relative * (std::abs(want) + bound.more(double{x})) +
                            bound.absolute + 0x1p-149;
     EXPECT(std::abs(got - want) <= allowed, "%s(%.9g) is %.9g, not %.9g +- %g", name, x,
            got, want, allowed);
@@ -102,6 +134,22 @@ TEST(gelu_tanh, is_as_exact_as_its_results)
     check_all("gelu_tanh of 24 bits", jg::prelude::gelu_tanh_for<24>, gelu_tanh, BOUND_24);
 }
 
+TEST(dgelu, is_as_exact_as_its_results)
+{
+    check_all("dgelu of 8 bits", jg::prelude::dgelu_for<8>, dgelu, SLOPE_8);
+    check_all("dgelu of 11 bits", jg::prelude::dgelu_for<11>, dgelu, SLOPE_11);
+    check_all("dgelu of 24 bits", jg::prelude::dgelu_for<24>, dgelu, SLOPE_24);
+}
+
+TEST(dgelu_tanh, is_as_exact_as_its_results)
+{
+    check_all("dgelu_tanh of 8 bits", jg::prelude::dgelu_tanh_for<8>, dgelu_tanh, SLOPE_8);
+    check_all("dgelu_tanh of 11 bits", jg::prelude::dgelu_tanh_for<11>, dgelu_tanh,
+              SLOPE_11);
+    check_all("dgelu_tanh of 24 bits", jg::prelude::dgelu_tanh_for<24>, dgelu_tanh,
+              SLOPE_24);
+}
+
 // A unit that says nothing is exact.
 TEST(gelu, is_that_of_f32_without_a_word)
 {
@@ -109,5 +157,8 @@ TEST(gelu, is_that_of_f32_without_a_word)
         EXPECT(jg::prelude::gelu(x) == jg::prelude::gelu_for<24>(x), "gelu(%g)", x);
         EXPECT(jg::prelude::gelu_tanh(x) == jg::prelude::gelu_tanh_for<24>(x),
                "gelu_tanh(%g)", x);
+        EXPECT(jg::prelude::dgelu(x) == jg::prelude::dgelu_for<24>(x), "dgelu(%g)", x);
+        EXPECT(jg::prelude::dgelu_tanh(x) == jg::prelude::dgelu_tanh_for<24>(x),
+               "dgelu_tanh(%g)", x);
     }
 }
