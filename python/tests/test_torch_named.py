@@ -138,7 +138,7 @@ class NamedEpilogues(CompilerTest):
         """The greatest error over what is allowed: half a unit of bf16 or a little more, and what
         curves may lose (docs/epilogues.md) of the value and of what they are multiplied with."""
         rounding = {torch.bfloat16: 2**-8, torch.float32: 2**-16}[d.dtype]
-        allowed = (1.01 * rounding + 2.6e-4) * want.abs() + 1.1e-4 * x.abs() + 3e-6
+        allowed = (1.01 * rounding + 2.6e-4) * want.abs() + 1.2e-5 * x.abs() + 3e-6
         return ((d.double() - want).abs() / allowed).max().item()
 
     def test_each_is_torchs(self):
@@ -150,9 +150,9 @@ class NamedEpilogues(CompilerTest):
                 want = self.formulas[name](self.x, wide)
                 slack = self.x if name.startswith("dgelu") else 0 * self.x[:, : want.shape[1]]
                 if name.startswith("geglu"):
-                    slack = 0.01 * self.x[:, ::2] * self.x[:, 1::2]
+                    slack = 0.1 * self.x[:, ::2] * self.x[:, 1::2]
                 elif "gelu" in name and not name.startswith("d"):
-                    slack = 0.01 * self.x
+                    slack = 0.1 * self.x
                 shares = {"d": self.worst(d, want, slack)}
                 if "aux" in others:
                     bias = wide.get("bias", 0)
@@ -187,7 +187,7 @@ class NamedEpilogues(CompilerTest):
                 values, wide = self.operands(name)
                 d, _ = self.compute(name, values)
                 want = self.formulas[other](self.x, {**SCALARS, **wide})
-                slack = self.x if name.startswith("d") else 0.01 * self.x[:, : want.shape[1]]
+                slack = self.x if name.startswith("d") else 0.1 * self.x[:, : want.shape[1]]
                 self.assertGreater(self.worst(d, want, slack), 1)
 
 

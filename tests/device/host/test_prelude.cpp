@@ -59,7 +59,7 @@ static double thousandth(double x)
 }
 static double near_zero(double x)
 {
-    return density(x) + 0.001;
+    return density(x) / 10 + 0.001;
 }
 constexpr Bound BOUND_8 = {2.5e-4, 0, thousandth}, BOUND_11 = {3.2e-5, 0, thousandth},
                 BOUND_24 = {2e-7, 1.3e-7, thousandth};
