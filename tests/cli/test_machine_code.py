@@ -43,7 +43,7 @@ SCALED_PROBLEMS = [
 ]
 # 192 accumulators a thread and an epilogue by vectors: hardly a register is left.
 FULL_CONFIG = "tile=128x192 pingpong=1 cluster=2x1"
-FULL = [["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual"]]
+FULL = [["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]]
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"],

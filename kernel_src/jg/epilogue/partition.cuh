@@ -44,14 +44,15 @@ struct PartitionParts {
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
     static constexpr u32 kWarpBytes = 16 * kFragments * 128;
 
-    // This warp's number in its warpgroup, and in its team.
-    static JG_DEVICE u32 warp()
+    // This warp's number in its warpgroup, and in its team. Who holds the thread's number
+    // (ptx::hold) gives it.
+    static JG_DEVICE u32 warp(u32 thread = threadIdx.x)
     {
-        return threadIdx.x % 128 / 32;
+        return thread % 128 / 32;
     }
-    static JG_DEVICE u32 team_warp()
+    static JG_DEVICE u32 team_warp(u32 thread = threadIdx.x)
     {
-        return kTeamWarps == 4 ? warp() : warp() % kTeamWarps;
+        return kTeamWarps == 4 ? warp(thread) : warp(thread) % kTeamWarps;
     }
     // The named barrier of team `team`, where its warps meet.
     static JG_DEVICE u32 barrier(u32 team)
@@ -72,11 +73,11 @@ struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGa
     static constexpr u32 kStoreTileWarps = Config::kStoreTileRows / kWarpRows;
 
     // First row and column of a step that this warp holds.
-    static JG_DEVICE u32 warp_row()
+    static JG_DEVICE u32 warp_row(u32 thread = threadIdx.x)
     {
-        return Parts::team_warp() * kWarpRows;
+        return Parts::team_warp(thread) * kWarpRows;
     }
-    static JG_DEVICE u32 warp_col()
+    static JG_DEVICE u32 warp_col(u32 = threadIdx.x)
     {
         return 0;
     }
@@ -98,13 +99,13 @@ struct ColumnPartition
     static constexpr u32 kStoreTileWarps =
         Config::kStoreTileSwizzleBytes / sizeof(typename Config::D) / kWarpCols;
 
-    static JG_DEVICE u32 warp_row()
+    static JG_DEVICE u32 warp_row(u32 = threadIdx.x)
     {
         return 0;
     }
-    static JG_DEVICE u32 warp_col()
+    static JG_DEVICE u32 warp_col(u32 thread = threadIdx.x)
     {
-        return Parts::team_warp() * kWarpCols;
+        return Parts::team_warp(thread) * kWarpCols;
     }
 };
 

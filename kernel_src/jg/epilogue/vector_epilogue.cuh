@@ -206,7 +206,7 @@ class VectorEpilogue {
             const u32 line = shares.line(first + threadIdx.x % 32 / kAcross);
             const u32 step = min_u32(line / Partition::kWarpRows, Load::kSteps - 1);
             const u32 row = line % Partition::kWarpRows;
-            CoordT coord = coord_of(shape, tile, step, row);
+            CoordT coord = coord_of(shape, tile, step, row, this_thread());
             const bool exists = line < Shares::kLines &&
                                 (Config::kWholeRows || coord.row < shape.m) &&
                                 (kStepsEndDown || row < count_rows(step));
@@ -244,23 +244,31 @@ class VectorEpilogue {
     template <class ShapeT>
     JG_DEVICE CoordT first_coord(const ShapeT &shape, const WorkTile &tile, u32 step) const
     {
-        return coord_of(shape, tile, step, threadIdx.x % 32 / kAcross);
+        const u32 thread = this_thread();
+        return coord_of(shape, tile, step, thread % 32 / kAcross, thread);
+    }
+
+    // Where accumulators leave no registers the compiler does not see that what depends on
+    // it is the same in each step.
+    static JG_DEVICE u32 this_thread()
+    {
+        u32 thread = threadIdx.x;
+        if constexpr (Partition::kFewRegisters) {
+            ptx::hold(thread);
+        }
+        return thread;
     }
 
     // Its vector in a row of the warp's part of a step: its columns, and how many of those
     // exist.
     template <class ShapeT>
-    JG_DEVICE CoordT coord_of(const ShapeT &shape, const WorkTile &tile, u32 step,
-                              u32 row) const
+    JG_DEVICE CoordT coord_of(const ShapeT &shape, const WorkTile &tile, u32 step, u32 row,
+                              u32 thread) const
     {
-        u32 lane = threadIdx.x % 32;
-        if constexpr (Partition::kFewRegisters) {
-            ptx::hold(lane);
-        }
         CoordT coord;
-        coord.row = Load::row(tile, team_, step) + Partition::warp_row() + row;
-        coord.col =
-            Load::col(tile, team_, step) + Partition::warp_col() + lane % kAcross * 8;
+        coord.row = Load::row(tile, team_, step) + Partition::warp_row(thread) + row;
+        coord.col = Load::col(tile, team_, step) + Partition::warp_col(thread) +
+                    thread % 32 % kAcross * 8;
         coord.batch = tile.batch;
         coord.count = Config::kWholeCols      ? 8
                       : coord.col >= shape.n  ? 0
