@@ -713,6 +713,9 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     if (choice->config.launch.trace) {
         jg_str_puts(text, "#define JG_TRACE 1\n");
     }
+    if (!reference) { /* what headers are spared (jg/ptx/wgmma.cuh) */
+        jg_str_printf(text, "#define JG_TILE_COLUMNS %d\n", choice->config.layout.tile_n);
+    }
     jg_print_modules(arch, problem, choice, text);
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);

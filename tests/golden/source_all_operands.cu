@@ -7,6 +7,7 @@
     JG_ROW(3, m, MatrixInput, f16) \
     JG_ROW(4, aux, MatrixOutput, f32)
 #define JG_RESULT_BITS 24
+#define JG_TILE_COLUMNS 192
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>

@@ -4,6 +4,7 @@
     JG_ROW(0, bias, ColumnVectorInput, f32) \
     JG_ROW(1, u, RowVectorInput, f32)
 #define JG_RESULT_BITS 8
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>

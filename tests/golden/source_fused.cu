@@ -4,6 +4,7 @@
     JG_ROW(0, bias, RowVectorInput, bf16) \
     JG_ROW(1, r, MatrixInput, bf16)
 #define JG_RESULT_BITS 8
+#define JG_TILE_COLUMNS 256
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>

@@ -5,6 +5,7 @@
     JG_ROW(0, b1, Gate1VectorInput, bf16)
 #define JG_RESULT_BITS 8
 #define JG_GATED 1
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/gate_operands.cuh>
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>

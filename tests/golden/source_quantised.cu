@@ -3,6 +3,7 @@
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 4
 #define JG_GATED 1
+#define JG_TILE_COLUMNS 256
 #include <jg/ptx/convert_narrow.cuh>
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>

@@ -9,6 +9,7 @@
     JG_ROW(5, p, Block1x32Sum, bf16) \
     JG_ROW(6, q, Block1x16Min, f32)
 #define JG_RESULT_BITS 24
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/reductions.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>

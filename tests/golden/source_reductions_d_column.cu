@@ -4,6 +4,7 @@
     JG_ROW(0, s, RowVectorSum, f32) \
     JG_ROW(1, b, ColumnVectorMax, f32)
 #define JG_RESULT_BITS 24
+#define JG_TILE_COLUMNS 96
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/reductions.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>

@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=64x128x64 cluster=1x1 stages=6 raster=n raster_group=2 out_stages=2 pdl=1 split_k=1 repack=ab
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/pack/repack_kernel.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>

@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=clc k_group=1 stages=8 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/schedule/row_block_tile_order.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>

@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_90a
 // config: kernel=gemm tile=128x256x64 cluster=2x1 stages=3 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 256
 #include <jg/epilogue/indexed_rows.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/schedule/grouped_tile_order.cuh>

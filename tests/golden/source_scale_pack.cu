@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x64 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=2 acc_stages=1 raster=n raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 64
 #include <jg/pack/pack_scales_kernel.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm100a/scaled_mma_op.cuh>

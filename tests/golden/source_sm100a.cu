@@ -3,6 +3,7 @@
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, bf16)
 #define JG_RESULT_BITS 8
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/vector_epilogue.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>

@@ -3,6 +3,7 @@
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 8
 #define JG_GATED 1
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>

@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x32 cta_group=1 cluster=1x1 scheduler=static k_group=2 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1 row_boxes=1 swap_ab=1
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 32
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/schedule/grouped_tile_order.cuh>
 #include <jg/tile/row_loader.cuh>

@@ -1,6 +1,7 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
 // config: kernel=gemm mma=128x128 cta_group=1 cluster=1x1 scheduler=single k_group=1 stages=4 acc_stages=1 raster=n raster_group=2 out_stages=2 pdl=1 split_k=4 split_order=serial
 #define JG_OPERANDS(JG_ROW)
+#define JG_TILE_COLUMNS 128
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/epilogue/partial_sums.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>

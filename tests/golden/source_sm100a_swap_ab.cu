@@ -3,6 +3,7 @@
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, bias, RowVectorInput, f32)
 #define JG_RESULT_BITS 24
+#define JG_TILE_COLUMNS 32
 #include <jg/epilogue/prelude.cuh>
 #include <jg/epilogue/fragment_epilogue.cuh>
 #include <jg/sm100a/gemm_kernel.cuh>

@@ -211,6 +211,14 @@ struct WgmmaSteps {
 template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
+// Of a tile's columns a warpgroup multiplies all or a half: the compiler takes a millisecond
+// to read a specialisation. A unit that does not say how many they are has all.
+#ifdef JG_TILE_COLUMNS
+#    define JG_HAS_COLUMNS(n) (JG_TILE_COLUMNS == (n) || JG_TILE_COLUMNS == 2 * (n))
+#else
+#    define JG_HAS_COLUMNS(n) 1
+#endif
+
 // clang-format off
 #define JG_WGMMA(COLUMNS, COUNT, W)                                                           \
     template <class TypeA, class TypeB, bool kAKMajor, bool kBKMajor>                         \
@@ -238,23 +246,52 @@ struct Wgmma;
             JG_TAKE(JG_EACH_##COUNT, W)                                                       \
         }                                                                                     \
     };
+#if JG_HAS_COLUMNS(16)
 JG_WGMMA(16, 8, "%8")
+#endif
+#if JG_HAS_COLUMNS(32)
 JG_WGMMA(32, 16, "%16")
+#endif
+#if JG_HAS_COLUMNS(48)
 JG_WGMMA(48, 24, "%24")
+#endif
+#if JG_HAS_COLUMNS(64)
 JG_WGMMA(64, 32, "%32")
+#endif
+#if JG_HAS_COLUMNS(96)
 JG_WGMMA(96, 48, "%48")
+#endif
+#if JG_HAS_COLUMNS(112)
 JG_WGMMA(112, 56, "%56")
+#endif
+#if JG_HAS_COLUMNS(128)
 JG_WGMMA(128, 64, "%64")
+#endif
+#if JG_HAS_COLUMNS(144)
 JG_WGMMA(144, 72, "%72")
+#endif
+#if JG_HAS_COLUMNS(160)
 JG_WGMMA(160, 80, "%80")
+#endif
+#if JG_HAS_COLUMNS(176)
 JG_WGMMA(176, 88, "%88")
+#endif
+#if JG_HAS_COLUMNS(192)
 JG_WGMMA(192, 96, "%96")
+#endif
+#if JG_HAS_COLUMNS(208)
 JG_WGMMA(208, 104, "%104")
+#endif
+#if JG_HAS_COLUMNS(224)
 JG_WGMMA(224, 112, "%112")
+#endif
+#if JG_HAS_COLUMNS(256)
 JG_WGMMA(256, 128, "%128")
+#endif
 // clang-format on
 
 #undef JG_WGMMA
+#undef JG_HAS_COLUMNS
 #undef JG_TAKE
 #undef JG_FOUR
 #undef JG_NEXT
