@@ -211,8 +211,8 @@ struct WgmmaSteps {
 template <class TypeA, class TypeB, u32 kN, bool kAKMajor, bool kBKMajor>
 struct Wgmma;
 
-// Of a tile's columns a warpgroup multiplies all or a half: the compiler takes a millisecond
-// to read a specialisation. A unit that does not say how many they are has all.
+// Of a tile's columns a warpgroup multiplies all or a half: the compiler takes a
+// millisecond to read a specialisation. A unit that does not say how many they are has all.
 #ifdef JG_TILE_COLUMNS
 #    define JG_HAS_COLUMNS(n) (JG_TILE_COLUMNS == (n) || JG_TILE_COLUMNS == 2 * (n))
 #else
