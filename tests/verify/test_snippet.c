@@ -145,7 +145,7 @@ static const struct snippet_case cases[] = {
     ROW(doubles), ROW(literals), ROW(comparisons), ROW(logic), ROW(short_circuit), ROW(choice),
     ROW(branches), ROW(dangling_else), ROW(loop), ROW(loops), ROW(nested_loops), ROW(updates),
     ROW(update_of_an_int), ROW(chain), ROW(shadows), ROW(hidden_result), ROW(acc_is_a_copy),
-    ROW(truncation), ROW(squares), ROW(empty), ROW(functions), ROW(curves), ROW(roots), ROW(sizes),
+    ROW(truncation), ROW(squares), ROW(empty), ROW(functions), ROW(curves), ROW(slopes), ROW(roots), ROW(sizes),
     ROW(comments), ROW(cpp_casts), ROW(cpp_auto), ROW(cpp_bool), ROW(cpp_initial_values),
     ROW(cpp_functions), ROW(cpp_separators), ROW(no_result_is_acc)};
 /* clang-format on */
