@@ -71,18 +71,21 @@ struct OperandLoader {
         static_assert(kSliceK % kRows == 0, "rows of a slice");
         const u32 before = min_u32(own, slice * kSliceK);
         const u32 end = min_u32(own - before, kSliceK);
-        for_each_box(slice, row, k, [&](u32 offset, i32 inner, i32 outer, auto... half) {
+        // A step has the same rows of all boxes.
 #pragma unroll 1
-            for (u32 at = 0; at < kSliceK;) {
-                const bool exists = at < end;
-                const bool is_whole = at % kRows == 0 && (!exists || end - at >= kRows);
-                copy(tile + offset + at * Operand::kSwizzleBytes,
-                     is_whole ? &maps[0] : &maps[1], barrier, mask, inner,
-                     exists ? outer + static_cast<i32>(at) : static_cast<i32>(beyond),
-                     half..., static_cast<i32>(batch));
-                at += is_whole ? kRows : 1;
-            }
-        });
+        for (u32 at = 0; at < kSliceK;) {
+            const bool exists = at < end;
+            const bool is_whole = at % kRows == 0 && (!exists || end - at >= kRows);
+            const TensorMap *map = is_whole ? &maps[0] : &maps[1];
+            for_each_box(
+                slice, row, k, [&](u32 offset, i32 inner, i32 outer, auto... half) {
+                    copy(tile + offset + at * Operand::kSwizzleBytes, map, barrier, mask,
+                         inner,
+                         exists ? outer + static_cast<i32>(at) : static_cast<i32>(beyond),
+                         half..., static_cast<i32>(batch));
+                });
+            at += is_whole ? kRows : 1;
+        }
     }
 
     // The same boxes, to L2.
