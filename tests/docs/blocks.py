@@ -32,7 +32,7 @@ KINDS = [(re.compile(pattern), kind) for pattern, kind in (
     (r"(d|const float \w+|float \w+) = .*;|for \(", "snippet"),
     (r"export |for |config=|time ", "sh"),
     (r"A( \(K x M\))? +(B|index)|CTA \d|the matrix,|piece  |modelled from |row +blocks|8x4: |part = |sum = |acc = |float symbol|1:5: error"
-     r"|tune: |recipe: |args\.(a\.pointer|group_sizes)|epilogue NAME|kernels for sm_90a are", "text"),
+     r"|tune: |recipe: |args\.(a\.pointer|group_sizes)|epilogue NAME|kernels for sm_90a are|D \(M x N|rows +0 to ", "text"),
 )]
 
 

@@ -7,7 +7,7 @@ Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES POINTERS
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES and POINTERS are programs
 of tests in which the kernel before makes the numbers, and the addresses; they have to fail with a fault
-of its own. Every eighth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+of its own. Every twelfth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import sys
@@ -32,13 +32,15 @@ KERNELS = {
                                  "--config", "tile=128x128 cluster=2x1"],
     "launch control, transposed": ["m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS,
                                    "--group-sizes", MANY, "--arch", "sm_100a",
-                                   "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc"],
+                                   "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
     "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
                         "--group-sizes", SKEWED, "--arch", "sm_100a",
                         "--config", "mma=128x64 cluster=2x1 scheduler=static"],
     "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts",
                           "--group-sizes", SKEWED, "--arch", "sm_90a",
                           "--config", "tile=64x128 cluster=1x2"],
+    "bands of columns": ["m=129", "n=2056", "k=64", "a=bf16", "groups=2", "--group-sizes", "0,129",
+                         "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
 }
 BLOCK_KERNELS = {
     "blocks of rows, in halves": ["m=1100", "n=200", "k=128", "a=bf16", "groups=5", "group_by=rows",
@@ -103,7 +105,7 @@ REDUCED_KERNELS = {
                          "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
     "reduced, transposed": ["m=300", "n=264", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
                             SKEWED, *REDUCED, "--arch", "sm_100a", "--config",
-                            "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc"],
+                            "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
 }
 
 # Blocks of a group lie apart, and the last one of all, which is short, is not the last group's.
@@ -143,7 +145,7 @@ FAULTS = [
     ("32 groups only", "piece < kPieces + lane; piece += 32", "piece < 32; piece += 32"),
     ("the list is too short", "first_[kPieces] = before;", "first_[kPieces] = before - 1;"),
     ("the first tile belongs to the group before", "first_[middle] > entry", "first_[middle] >= entry"),
-    ("tiles counted from the first group", "entry - first_[piece];", "entry;"),
+    ("tiles counted from the first group", "place_of(entry - first_[piece], rows", "place_of(entry, rows"),
     ("the weights of the first group", "rows.begin : 0), group, 0, entry,",
      "rows.begin : 0), 0, 0, entry,"),
     ("the weights of the next group", "rows.begin : 0), group, 0, entry,",
@@ -166,6 +168,10 @@ FAULTS = [
     ("turned clusters whose CTAs both have rows", "rest <= Config::kBlockM;", "rest <= Config::kBlockM + 8;"),
     ("rows of a turned cluster's second CTA", "(is_turned ? 0 : cluster_m_)", "cluster_m_"),
     ("columns of a turned cluster's first CTA", "beyond * Config::kClusterM + cluster_m_}", "beyond * Config::kClusterM}"),
+    ("every band of columns is the first", "at.n += first;", ""),
+    ("a band lacks its turned clusters", "(along - 1) * kBand + kBand / 2;", "along * kBand;"),
+    ("the last band is as wide as the others", "min_u32(kBand, across_rows - first)", "kBand"),
+    ("entries of a band go on from the one before", "in_band = index - index / of_band * of_band;", "in_band = index;"),
     ("turned clusters share tiles", "                        is_turned};", "                        false};"),
     ("tiles of a turned cluster to both CTAs", "cluster_.own_mask()", "cluster_.b_mask()"),
     ("a slice of a turned cluster's tile", "slice < Cluster::kBSlices; ++slice", "slice < 1; ++slice"),

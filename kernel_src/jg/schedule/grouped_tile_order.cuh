@@ -18,7 +18,9 @@
 // With Config::kTurnsLast a cluster has two tiles along the rows, and of a group's last
 // ones the second may have no rows at all. Such clusters are turned: their CTAs have the
 // same rows and neighbouring columns, and so there are half as many. They share no inputs
-// then: which boxes come to both is the others' (tile/tile_loader.cuh).
+// then: which boxes come to both is the others' (tile/tile_loader.cuh). A group with such
+// clusters is walked in bands of kBand columns, those of a band behind its others: L2 has
+// just had the columns of B that they read once more.
 //
 // Called by: prepare by one whole warp, then a synchronisation of the CTA; the rest as
 // TileOrder.
@@ -43,6 +45,7 @@ class GroupedTileOrder {
     static constexpr u32 kTilesAlong =
         Config::kTransposed ? Config::kClusterN : Config::kClusterM;
     static constexpr bool kTurnsLast = Config::kTurnsLast;
+    static constexpr u32 kBand = 16; // in cluster tiles, an even number
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(!kTurnsLast || (Config::kClusterM == 2 && Config::kClusterN == 1 &&
                                   !Config::kTransposed),
@@ -104,16 +107,9 @@ class GroupedTileOrder {
         const RowRange rows = rows_of(piece);
         const bool is_rest = clears_rest<Config>() && piece >= kGroups;
         const u32 group = is_rest ? piece - kGroups : piece;
-        const u32 across_rows = across(group), index = entry - first_[piece];
-        const u32 along = clusters_along(rows) - (turns_last(rows) ? 1 : 0);
-        const bool is_turned = kTurnsLast && index >= along * across_rows;
-        // A turned one is a row of two tiles behind all others.
-        const u32 beyond = index - along * across_rows;
-        const ClusterTile at =
-            is_turned
-                ? ClusterTile{along, beyond * Config::kClusterM + cluster_m_}
-                : cluster_tile<Config>(index, Config::kTransposed ? across_rows : along,
-                                       Config::kTransposed ? along : across_rows);
+        const Place place = place_of(entry - first_[piece], rows, across(group));
+        const ClusterTile at = place.at;
+        const bool is_turned = place.is_turned;
         const u32 m =
             (at.m * Config::kClusterM + (is_turned ? 0 : cluster_m_)) * Config::kBlockM;
         const u32 n = (at.n * Config::kClusterN + cluster_n_) * Config::kBlockN;
@@ -138,6 +134,40 @@ class GroupedTileOrder {
     }
 
   private:
+    // Of a cluster, in a group's; of a turned one, whose CTAs have a place each along N,
+    // this CTA's.
+    struct Place {
+        ClusterTile at;
+        bool is_turned;
+    };
+
+    // Of a group's entry `index`, with so many cluster tiles across its rows.
+    JG_DEVICE Place place_of(u32 index, const RowRange &rows, u32 across_rows) const
+    {
+        const u32 along = clusters_along(rows);
+        if constexpr (!kTurnsLast) {
+            return Place{cluster_tile<Config>(index,
+                                              Config::kTransposed ? across_rows : along,
+                                              Config::kTransposed ? along : across_rows),
+                         false};
+        } else if (!turns_last(rows)) {
+            return Place{cluster_tile<Config>(index, along, across_rows), false};
+        } else {
+            const u32 of_band = (along - 1) * kBand + kBand / 2;
+            const u32 first = index / of_band * kBand;
+            const u32 in_band = index - index / of_band * of_band;
+            const u32 width = min_u32(kBand, across_rows - first);
+            const bool is_turned = in_band >= (along - 1) * width;
+            // Turned ones are a row of single tiles behind the band's others.
+            const u32 beyond = in_band - (along - 1) * width;
+            ClusterTile at =
+                is_turned ? ClusterTile{along - 1, beyond * Config::kClusterM + cluster_m_}
+                          : cluster_tile<Config>(in_band, along - 1, width);
+            at.n += first;
+            return Place{at, is_turned};
+        }
+    }
+
     JG_DEVICE RowRange rows_of(u32 piece) const
     {
         if constexpr (clears_rest<Config>()) {

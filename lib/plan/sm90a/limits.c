@@ -592,30 +592,21 @@ static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
     return is_b ? JG_EVICT_FIRST_B : JG_EVICT_FIRST_A;
 }
 
-#define KEPT_PART_OF_L2 0.75
-
-/* Is a group's B in L2 when its last clusters read it once more? */
-static bool keeps_b(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    const double bytes = (double)product->n.size * (double)product->k.size *
-                         jg_dtype_bits(product->b.dtype) / 8;
-    return bytes <= KEPT_PART_OF_L2 * (double)trial->facts->l2_bytes;
-}
-
-/* Of a cluster of two tiles along the rows of groups: may the last ones of a group, whose
- * second CTA has none of its rows, lie across them? A fifth of the clusters of skewed
- * groups are such. Where B is more than L2 keeps, reading it again takes more than they
- * save (measured on an H100: bench/results/README.md). Reductions count tiles by rows of
- * whole clusters. */
-static bool may_turn_last(const struct jg_trial *trial)
+bool jg_sm90a_has_turned_shape(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
     const struct jg_config_layout *layout = &trial->config.layout;
     return jg_has_row_groups(product->group_by) &&
            product->group_by != JIT_GEMM_GROUP_BY_ROWS && layout->cluster_m == 2 &&
-           layout->cluster_n == 1 && !product->d_is_transpose &&
-           !trial->derived.output.reduces && keeps_b(trial);
+           layout->cluster_n == 1 && !product->d_is_transpose;
+}
+
+/* May the last clusters of a group, whose second CTA has none of its rows, lie across them?
+ * A fifth of the clusters of skewed groups are such. Reductions count tiles by rows of
+ * whole clusters. */
+static bool may_turn_last(const struct jg_trial *trial)
+{
+    return jg_sm90a_has_turned_shape(trial) && !trial->derived.output.reduces;
 }
 
 /* Do two tiles side by side end where N does? */
@@ -701,6 +692,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
+    trial->derived.turns_last = may_turn_last(trial);
     if (!check_column_scales(trial) || !jg_tiles_count(trial)) {
         return false;
     }
@@ -708,7 +700,6 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
-    trial->derived.turns_last = may_turn_last(trial);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);
     size_boxes(trial);

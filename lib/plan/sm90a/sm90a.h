@@ -64,5 +64,8 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config);
 void jg_sm90a_complete(struct jg_trial *trial);
 bool jg_sm90a_derive(struct jg_trial *trial);
+/* Do groups of rows have clusters of two tiles along the rows, of which a group's last ones
+ * may lie across them? */
+bool jg_sm90a_has_turned_shape(const struct jg_trial *trial);
 
 #endif

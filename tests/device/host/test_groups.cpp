@@ -242,7 +242,7 @@ template <u32 kGroups, GroupBy kBy>
 void check_turning(const std::vector<i32> &numbers, u32 rows)
 {
     for (u32 clusters = 1; clusters <= 7; clusters += 3) {
-        for (const u32 across : {1u, 16u, 17u, 50u}) {
+        for (const u32 across : {1u, 17u, 50u, 272u, 600u}) {
             Check<TurningConfig<kGroups, kBy, false>>(numbers, rows, across).run(clusters);
             Check<TurningConfig<kGroups, kBy, true>>(numbers, rows, across).run(clusters);
         }
@@ -295,6 +295,34 @@ TEST(groups, last_clusters_of_a_group_may_lie_across_its_rows)
             check_turning<2, GroupBy::kPointers>({b, a}, 40);
         }
     }
+}
+
+// In bands of 16 tiles of columns, so that L2 still has their B.
+TEST(groups, clusters_across_the_rows_follow_those_of_their_columns)
+{
+    using Config = TurningConfig<1, GroupBy::kCounts, false>;
+    using Cluster = jg::ClusterShape<2, 1>;
+    using Scheduler = jg::StaticScheduler<Config, Cluster, jg::StaticIterator>;
+    constexpr u32 kBand = 16 * kTile, kColumns = 600;
+    const i32 rows = 2 * kTile + 1;
+    typename Scheduler::Storage storage;
+    storage.first[0] = 0;
+    storage.first[1] = 38 + 19;
+    const GroupSize size{64, kColumns, kDepth, 1, reinterpret_cast<u64>(&rows), 0, 0};
+    gridDim.x = 2;
+    const Scheduler scheduler(size, Cluster(0), storage);
+    auto work = scheduler.load_iterator();
+    for (u32 band = 0; band < 3; ++band) {
+        const u32 tiles = std::min(kBand, kColumns - band * kBand + kTile - 1) / kTile;
+        for (u32 i = 0; i < tiles + tiles / 2; ++i) {
+            EXPECT(work.has_work(), "band %u ends at %u", band, i);
+            const WorkItem item = work.next();
+            EXPECT(item.col / kBand == band && item.is_turned == (i >= tiles),
+                   "entry %u of band %u: column %u, turned %d", i, band, item.col,
+                   item.is_turned);
+        }
+    }
+    EXPECT(!work.has_work(), "%s", "there are more");
 }
 
 // As many tiles across as a group's own N takes, and none without columns; an N and a K
