@@ -437,25 +437,30 @@ bool jg_groups_complete(struct jg_trial *trial)
 /* Tiles along the rows if sizes of groups fall off exponentially, as they do about where a
  * router sends few tokens to an expert: of many small groups some have several times as
  * many rows as the others. */
-static int64_t count_skewed(const struct group_frame *frame, int64_t groups)
+static int64_t count_skewed(const struct group_frame *frame, bool turns_last,
+                            int64_t groups)
 {
-    const double of_group = 1.0 / -expm1(-(double)frame->step / (double)frame->rows);
+    const double part = turns_last ? 0.5 : 1.0; /* of a cluster tile, the least */
+    const double of_group =
+        part / -expm1(-part * (double)frame->step / (double)frame->rows);
     return (int64_t)((double)groups * of_group + 0.5);
 }
 
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
-                           int64_t *ret_tiles)
+                           bool turns_last, int64_t *ret_tiles)
 {
     const struct group_frame frame =
         frame_of(config, product, product->m.size, product->n.size);
+    /* Of small groups most would be turned and share nothing, which is not counted. */
+    turns_last &= frame.rows >= JG_LARGE_GROUP_ROWS;
     /* In halves: the last one of a group is half full, but of whole blocks, and there is no
      * less than one. */
     const bool has_blocks = product->group_by == JIT_GEMM_GROUP_BY_ROWS;
-    const int64_t halves =
-        jg_max(2 * frame.step, 2 * frame.rows + (has_blocks ? 0 : frame.step));
+    const int64_t least = turns_last ? frame.step / 2 : frame.step;
+    const int64_t halves = jg_max(2 * least, 2 * frame.rows + (has_blocks ? 0 : least));
     int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
     if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS && frame.rows > 0) {
-        along = jg_max(along, count_skewed(&frame, product->batch.size));
+        along = jg_max(along, count_skewed(&frame, turns_last, product->batch.size));
     }
     const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
     return jg_mul_checked(along, frame.across, ret_tiles) &&

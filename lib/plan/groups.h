@@ -10,7 +10,8 @@ enum {
     JG_MOST_GROUPS = 4096,
     JG_GROUP_BLOCK_ROWS = 128, /* of a block that is one group's, where rows name theirs */
     JG_MOST_ROW_BLOCKS = 4096, /* which a CTA lists in shared memory, a word for each */
-    JG_LEAST_ROW_BLOCKS = 512  /* for which there is room where M is dynamic */
+    JG_LEAST_ROW_BLOCKS = 512, /* for which there is room where M is dynamic */
+    JG_LARGE_GROUP_ROWS = 256  /* from which on groups are rated by what large ones took */
 };
 
 /* "offsets", "counts", "rows", "k_offsets", "pointers"; "" for none. */
@@ -91,11 +92,12 @@ int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t gro
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
 /* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
- * evenly about the typical one a group's last cluster tile is half empty; by offsets no
+ * evenly about the typical one a group's last cluster tile is half empty, and of large
+ * groups, where clusters are turned if half of one suffices, a quarter; by offsets no
  * fewer than of sizes that fall off exponentially. Rows of no group
  * that are made 0 are not counted. False if there are more than any number can say. */
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
-                           int64_t *ret_tiles);
+                           bool turns_last, int64_t *ret_tiles);
 
 /* Tiles of CTAs along the rows that groups divide, of all groups: so many as there can be
  * in a launch of these sizes. */

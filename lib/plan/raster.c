@@ -10,7 +10,9 @@ enum {
     RASTER_GROUP_COUNT = sizeof(raster_groups) / sizeof(raster_groups[0]),
     /* Of a GPC, about: what they have in common is drawn from L2 once, where they draw it
      * at about the same time. */
-    NEIGHBOUR_CTAS = 16
+    NEIGHBOUR_CTAS = 16,
+    /* Rows of a large group for those of the typical one, where sizes may be skewed. */
+    LARGE_GROUP = 4
 };
 
 struct raster {
@@ -65,11 +67,9 @@ bool jg_raster_has_one_wave(const struct jg_trial *trial)
     return tiles <= at_once / jg_max(trial->product.batch.size, 1);
 }
 
-static struct raster_cost rate_raster(const struct jg_trial *trial, struct raster raster,
-                                      int64_t at_once)
+static struct raster_cost rate_sides(struct side m, struct side n, struct raster raster,
+                                     int64_t at_once)
 {
-    const struct side m = measure_m(trial);
-    const struct side n = measure_n(trial);
     const bool along_m = raster.along == JG_RASTER_ALONG_M;
     const struct side along = along_m ? m : n;
     const struct side across = along_m ? n : m; /* which groups divide */
@@ -83,6 +83,32 @@ static struct raster_cost rate_raster(const struct jg_trial *trial, struct raste
                                                  length * along.tile_elements,
                                 .reads = groups * along.tiles * along.tile_elements +
                                          across.tiles * across.tile_elements};
+}
+
+static struct raster_cost rate_raster(const struct jg_trial *trial, struct raster raster,
+                                      int64_t at_once)
+{
+    return rate_sides(measure_m(trial), measure_n(trial), raster, at_once);
+}
+
+/* The same of the typical group and a large one together. Where the typical one has few
+ * tiles of rows all orders touch as much; the large one tells which of them reads B once
+ * for many of its tiles. */
+static struct raster_cost rate_groups(const struct jg_trial *trial, struct raster raster,
+                                      int64_t at_once)
+{
+    struct side m = measure_m(trial);
+    struct side n = measure_n(trial);
+    const struct raster_cost typical = rate_sides(m, n, raster, at_once);
+    if (trial->product.group_by != JIT_GEMM_GROUP_BY_OFFSETS) {
+        return typical;
+    }
+    struct side *rows = trial->product.a.letter != 'a' ? &n : &m;
+    rows->tiles *= LARGE_GROUP;
+    const struct raster_cost large = rate_sides(m, n, raster, at_once);
+    return (struct raster_cost){.wave_elements =
+                                    typical.wave_elements + large.wave_elements,
+                                .reads = typical.reads + large.reads};
 }
 
 /* Clusters whose inputs lie together in time. Where all tiles run at once, every order
@@ -132,7 +158,7 @@ void jg_raster_choose(struct jg_trial *trial)
             if (!is_allowed(trial->override, raster)) {
                 continue;
             }
-            const struct raster_cost cost = rate_raster(trial, raster, at_once);
+            const struct raster_cost cost = rate_groups(trial, raster, at_once);
             if (best.group == 0 || is_better(&cost, &best_cost)) {
                 best = raster;
                 best_cost = cost;

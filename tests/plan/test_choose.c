@@ -657,8 +657,10 @@ Test(choose, same_input_gives_the_same_output)
     jg_str_free(&second_trace);
 }
 
-/* Groups end within a tile: their last one is half empty on average, and clusters that take
- * two tiles of a group's rows waste twice as much as those that take two of its columns. */
+/* Groups end within a tile: their last one is half empty on average. Clusters that take two
+ * tiles of a group's rows waste no more than those that take two of its columns, because
+ * they lie across the rows where one tile suffices; tiles of twice the rows waste twice as
+ * much. */
 Test(choose, groups_count_what_their_last_tiles_waste)
 {
     const struct jg_choice one =
@@ -668,12 +670,30 @@ Test(choose, groups_count_what_their_last_tiles_waste)
     const struct jg_choice across =
         choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=1x2");
     cr_expect_eq(one.derived.tiles, (512 / 128 * 8 + 8 / 2) * 112);
-    cr_expect_eq(down.derived.tiles, (512 / 128 * 8 + 2 * 8 / 2) * 112);
+    cr_expect_eq(down.derived.tiles, one.derived.tiles);
     cr_expect_eq(across.derived.tiles, one.derived.tiles);
+    const struct jg_choice tall =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=256x128 cluster=1x1");
+    cr_expect_eq(tall.derived.tiles, (512 / 256 * 8 + 8 / 2) * 224);
     /* Fewer rows than half a tile: each group has one. */
     const struct jg_choice few =
         choose("m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=64x256 cluster=1x1");
     cr_expect_eq(few.derived.tiles, 8 * 112);
+}
+
+/* A large group has several tiles along its rows, which read its B once. */
+Test(choose, orders_of_groups_suit_large_ones_too)
+{
+    expect_config("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1",
+                  "raster=m raster_group=8 ");
+    expect_config("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1 "
+                  "raster=n",
+                  "raster=n raster_group=8 ");
+    expect_config("m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=128x32 swap_ab=1",
+                  "raster=m raster_group=4 ");
+    expect_config("m=8 n=28672 k=4096 a=bf16 groups=8 group_by=counts config=tile=128x32 "
+                  "swap_ab=1",
+                  "raster=m raster_group=1 ");
 }
 
 /* Of many groups of few rows some have more than a tile of as many: their weights are read

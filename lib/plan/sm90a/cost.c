@@ -85,11 +85,19 @@
  * columns, of which the last has 16, and 20.0 in tiles of 64 rows, of which it has 48
  * (2026-11-26-h200-holdout.jsonl). */
 #define UNEVEN_DRAW 0.5
-/* Where groups have a B each, of which few tiles of rows make use while it passes: of eight
- * runs (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and 1.12 times as long in
- * clusters of two tiles of columns as in those of two tiles of rows, and uniform ones 1.00
- * and 1.04; the model says 1.09 and 1.21. */
-#define L2_BYTES_CLK_GROUPS 28.0
+/* Where groups have a B each, of which few tiles of rows make use while it passes. Of eight
+ * runs with 512 rows in each (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and
+ * 1.12 times as long in clusters of two tiles of columns, which draw 40 bytes a clock, as
+ * in those of two tiles of rows, and uniform ones 1.00 and 1.04; tiles of 128x192 in turn,
+ * which draw 37, took 0.93 to 0.99 (2026-11-26-h200-groups-skewed.jsonl). Groups of few
+ * rows are not among them. */
+#define L2_BYTES_CLK_GROUPS       37.0
+#define L2_BYTES_CLK_SMALL_GROUPS 28.0
+/* What a tile of groups takes beside that of a matrix where both warpgroups end it: a round
+ * of such tiles of four uniform problems, of whole clusters, was 0.6 to 1.3 us longer than
+ * one of the dense product of as many rows, of tiles in turn 0.3 or less, and these were
+ * faster in skewed groups, too. Groups along K have as many more, and short ones. */
+#define GROUP_TILE_CLK      2500.0
 #define EPILOGUE_ELEMS_CLK  32.0
 #define EPILOGUE_BYTES_CLK  40.0
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
@@ -260,12 +268,26 @@ static double gpc_rate_of(const struct jg_trial *trial)
     return jg_lesser(rate, TAKEN_BYTES_CLK);
 }
 
+static bool has_large_groups(const struct jg_product *product)
+{
+    const int64_t rows = product->a.letter != 'a' ? product->n.size : product->m.size;
+    return jg_has_row_groups(product->group_by) && rows >= JG_LARGE_GROUP_ROWS;
+}
+
+/* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
+static double all_draw_rate_of(const struct jg_product *product)
+{
+    if (!jg_has_row_groups(product->group_by)) {
+        return L2_BYTES_CLK;
+    }
+    return has_large_groups(product) ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK_SMALL_GROUPS;
+}
+
 /* What one multiprocessor draws from L2. */
 static double l2_rate_of(const struct jg_trial *trial)
 {
     const struct jg_device_facts *facts = trial->facts;
-    const bool has_groups = jg_has_row_groups(trial->product.group_by);
-    const double all_draw = has_groups ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK;
+    const double all_draw = all_draw_rate_of(&trial->product);
     const bool is_held =
         trial->config.launch.split_k == 1 &&
         input_bytes_of(&trial->product) < HELD_PART * (double)facts->l2_bytes;
@@ -530,11 +552,16 @@ static double count_tile_clk(const struct jg_trial *trial)
                          (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
                PINGPONG_SHOWN * epilogue_clk;
     }
-    return blocks_clk + count_cluster_sums_clk(trial) + count_narrow_store_clk(trial) +
+    const bool has_group_tiles = has_large_groups(&trial->product) ||
+                                 trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+    const double group_clk = has_group_tiles ? GROUP_TILE_CLK : 0.0;
+    return blocks_clk + group_clk + count_cluster_sums_clk(trial) +
+           count_narrow_store_clk(trial) +
            jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
 }
 
-/* Rounds of tiles. CTAs without one in the last leave more of L2 to the others. */
+/* Rounds of tiles. CTAs without one in the last leave more of L2 to the others. How many
+ * tiles groups have nobody knows: the last round counts for as much as it is full. */
 static double count_tiles_clk(const struct jg_trial *trial)
 {
     const int64_t items = trial->derived.tiles * trial->config.launch.split_k;
@@ -543,6 +570,9 @@ static double count_tiles_clk(const struct jg_trial *trial)
     const int64_t rest = items % busy;
     if (items < busy || rest == 0) {
         return (double)jg_ceil_div(items, busy) * count_tile_clk(trial);
+    }
+    if (has_large_groups(&trial->product)) {
+        return (double)items / (double)busy * count_tile_clk(trial);
     }
     struct jg_trial last = *trial;
     last.derived.busy_ctas = (int)rest;
