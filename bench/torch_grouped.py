@@ -4,7 +4,7 @@
 
 Usage: torch_grouped.py LIBJIT_GEMM.so [--forms offsets,gathered,k_offsets] [--types bf16,e4m3,blocks]
        [--shapes NAME,...] [--rows N,...] [--spread uniform,zipf] [--config TEXT] [--rounds N]
-       [--turn-ms N] [--out FILE]
+       [--turn-ms N] [--triton] [--out FILE]
 
 Of each shape (groups x N x K), rows a group on average, and spread of them: jit_gemm with
 group_by=offsets, torch._grouped_mm, and jit_gemm's dense product of as many rows and one B, which
@@ -14,7 +14,8 @@ the gradients of the weights (groups x N x K, sums over rows), and the dense one
 
 e4m3 has a scale of each row and column and a D of bf16 (torch._scaled_grouped_mm, both with fast
 sums), blocks scales of 1x128 and 128x128, which PyTorch has no product for. Both have the forms
-offsets only, e4m3 without its scales the form gathered too.
+offsets only, e4m3 without its scales the form gathered too. --triton adds a product in Triton
+(triton_grouped.py) to bf16 by offsets.
 
 All are captured into graphs of back-to-back launches over several sets of random inputs, more than
 L2 holds; the graphs take turns of about --turn-ms each, and the medians over the rounds are printed.
@@ -228,6 +229,16 @@ def count_in_turn(data, queue, turn_ms):
     return len(data) * max(1, min(round(rounds), 20))
 
 
+def capture_triton(case, data, offsets, count, name):
+    import triton_grouped  # not everywhere
+    tile = triton_grouped.find_fastest(data[0]["a"], data[0]["b"], case.d, offsets)
+    products = [triton_grouped.GroupedProduct(one["a"], one["b"], case.d, tile) for one in data]
+    case.d.fill_(float("nan"))
+    products[0].run(offsets)
+    case.check(data[0], f"{name}: triton {tile}")
+    return capture(lambda i: products[i % len(products)].run(offsets), count)
+
+
 def make_case(library, form, kind, name, rows, spread, options):
     """With its kernels, of which many are compiled at a time."""
     sizes = draw_sizes(SHAPES[name][0], rows, spread)
@@ -262,6 +273,8 @@ def measure(case, form, kind, name, rows, spread, options):
         graphs["torch"] = capture(lambda i: case.run_torch(data[i % sets], offsets), count)
     except (RuntimeError, AttributeError) as error:  # it asks more of sizes, or has no such product
         print(f"torch: {str(error).splitlines()[0]}")
+    if options.triton and form == "offsets" and kind == "bf16":
+        graphs["triton"] = capture_triton(case, data, offsets, count, name)
     times = {"torch": float("nan"), **take_turns(graphs, count, options.rounds)}
     flops = 2 * sum(sizes) * n * k
     weights = sum(size > 0 for size in sizes) * n * k * case.element
@@ -284,6 +297,7 @@ def main():
     parser.add_argument("--config", default="")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turn-ms", type=float, default=100)
+    parser.add_argument("--triton", action="store_true")
     parser.add_argument("--out")
     options = parser.parse_args()
     library = Library(options.jit_gemm)
@@ -304,7 +318,8 @@ def main():
         print(f"{form} {kind} {name} {rows} rows {spread}: {row['us']['grouped']:.1f} us, "
               f"{row['tflops']:.0f} TFLOP/s, weights {row['weights_tb_s']:.2f} TB/s, "
               f"torch {row['us']['torch']:.1f} ({row['over_torch']:.2f}), dense "
-              f"{row['us']['dense']:.1f} ({row['of_dense']:.2f})", flush=True)
+              f"{row['us']['dense']:.1f} ({row['of_dense']:.2f})"
+              + (f", triton {row['us']['triton']:.1f}" if "triton" in row["us"] else ""), flush=True)
         if options.out:
             write_row(options.out, row)
 
