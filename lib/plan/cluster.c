@@ -251,8 +251,10 @@ static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
     const int64_t tiles_n =
         jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
     if (jg_has_row_groups(product->group_by)) {
-        return jg_groups_count_tiles(&trial->config, product, trial->derived.turns_last,
-                                     ret_tiles);
+        /* Beside promoted sums turned clusters were not seen to save anything. */
+        return jg_groups_count_tiles(
+            &trial->config, product,
+            trial->derived.turns_last && !trial->derived.promotes_sums, ret_tiles);
     }
     return jg_mul_checked(tiles_m, tiles_n, ret_tiles) &&
            jg_mul_checked(*ret_tiles, product->batch.size, ret_tiles);

@@ -91,19 +91,19 @@ static struct raster_cost rate_raster(const struct jg_trial *trial, struct raste
     return rate_sides(measure_m(trial), measure_n(trial), raster, at_once);
 }
 
-/* The same of the typical group and a large one together. Where the typical one has few
- * tiles of rows all orders touch as much; the large one tells which of them reads B once
- * for many of its tiles. */
+/* The same of groups. Where the typical one has one tile along its rows all orders are
+ * alike; a large one beside it tells which of them reads B once for several of its tiles.
+ */
 static struct raster_cost rate_groups(const struct jg_trial *trial, struct raster raster,
                                       int64_t at_once)
 {
     struct side m = measure_m(trial);
     struct side n = measure_n(trial);
+    struct side *rows = trial->product.a.letter != 'a' ? &n : &m;
     const struct raster_cost typical = rate_sides(m, n, raster, at_once);
-    if (trial->product.group_by != JIT_GEMM_GROUP_BY_OFFSETS) {
+    if (trial->product.group_by != JIT_GEMM_GROUP_BY_OFFSETS || rows->tiles > 1) {
         return typical;
     }
-    struct side *rows = trial->product.a.letter != 'a' ? &n : &m;
     rows->tiles *= LARGE_GROUP;
     const struct raster_cost large = rate_sides(m, n, raster, at_once);
     return (struct raster_cost){.wave_elements =
