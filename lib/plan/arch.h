@@ -42,6 +42,7 @@ struct jg_derived {
     int scale_slots; /* of the ring of scales of blocks; 0 where there is none */
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
+    bool shifts_lines;  /* do threads that load copy whole chunks, and shift them after? */
     bool turns_last;    /* may a group's last clusters lie across its rows? */
     enum jg_evict_first evict_first; /* of the product's A and B */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */

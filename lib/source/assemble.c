@@ -510,6 +510,7 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);
     if (jg_loads_by_threads(&choice->product)) {
         print_number("kInputAlignment", choice->product.a.alignment, out);
+        print_flag("kShiftsLines", derived->shifts_lines, out);
     }
     print_number("kOutputAlignment", problem->d.alignment, out);
 }

@@ -103,7 +103,10 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  "jg/schedule/row_block_tile_order.cuh", out);
     print_header(problem->group_rest == JIT_GEMM_GROUP_REST_ZERO,
                  "jg/epilogue/rest_rows.cuh", out);
-    print_header(jg_loads_by_threads(&choice->product), "jg/tile/thread_loader.cuh", out);
+    print_header(jg_loads_by_threads(&choice->product),
+                 choice->derived.shifts_lines ? "jg/tile/shifted_loader.cuh"
+                                              : "jg/tile/thread_loader.cuh",
+                 out);
     print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED,
                  choice->product.has_row_boxes ? "jg/tile/row_loader.cuh"
                                                : "jg/tile/indexed_loader.cuh",

@@ -3,7 +3,7 @@
 #define JG_OPERANDS(JG_ROW)
 #define JG_TILE_COLUMNS 128
 #include <jg/epilogue/fragment_epilogue.cuh>
-#include <jg/tile/thread_loader.cuh>
+#include <jg/tile/shifted_loader.cuh>
 #include <jg/sm90a/gemm_kernel.cuh>
 
 #line 1 "jit_gemm_config"
@@ -49,7 +49,7 @@ struct Config {
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr jg::u32 kLeadStages = 0;
     static constexpr jg::u32 kThreads = 384;
-    static constexpr jg::u32 kSmemBytes = 181248;
+    static constexpr jg::u32 kSmemBytes = 199680;
     static constexpr jg::u32 kParamsBytes = 1152;
     static constexpr jg::u32 kOperandCount = 0;
     static constexpr jg::u32 kTailMaps = 0;
@@ -72,6 +72,7 @@ struct Config {
     static constexpr bool kPdl = false;
     static constexpr bool kThreadLoads = true;
     static constexpr jg::u32 kInputAlignment = 2;
+    static constexpr bool kShiftsLines = true;
     static constexpr jg::u32 kOutputAlignment = 16;
     using A = jg::f16;
     using B = jg::f16;

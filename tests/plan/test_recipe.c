@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "epilogue_maker.h"
 #include "plan/recipe.h"
+#include "plan/split.h"
 #include "plan_fixture.h"
 
 #define HEAD "jit_gemm recipe 1\n"
@@ -346,7 +347,9 @@ static void expect_candidates(const char *chip, const char *text)
         cr_expect_float_eq(
             jg_config_predict(arch, &problem, &arch->default_facts, &override),
             list[i].predicted_us, 1e-9);
-        cr_expect(i == 0 || list[i].predicted_us >= list[i - 1].predicted_us * (1 - 1e-9),
+        /* The chosen one may lose by as much as a workspace has to be worth. */
+        const double loss = i == 1 ? JG_LEAST_WORKSPACE_GAIN : 1e-9;
+        cr_expect(i == 0 || list[i].predicted_us >= list[i - 1].predicted_us * (1 - loss),
                   "%s: %zu is faster than the one before", text, i);
         jg_str_free(&config);
     }

@@ -8,7 +8,7 @@
 // lib/source/assemble.c; the kernel of the product waits for this grid. The host has
 // checked addresses and sizes.
 #pragma once
-#include <jg/common/types.cuh>
+#include <jg/common/shifted_chunk.cuh>
 #include <jg/ptx/cluster.cuh>
 #include <jg/ptx/global.cuh>
 
@@ -27,8 +27,6 @@ struct RepackParams {
     RepackMatrix matrices[2];
 };
 
-constexpr u32 kChunkBytes = 16;
-constexpr u32 kChunkWords = kChunkBytes / 4;
 constexpr u32 kLanes = 32;
 constexpr u32 kChunksAtOnce = 4; // of a lane
 constexpr u32 kUnitBytes = kChunkBytes * kLanes * kChunksAtOnce;
@@ -59,33 +57,6 @@ JG_DEVICE void load_chunk(u32 *words, u64 address, u64 begin, u64 end)
         }
     }
 }
-
-// The chunk that begins `bytes` bytes, fewer than 16, into two neighbours.
-struct Chunk {
-    u32 words[kChunkWords];
-
-    JG_DEVICE Chunk(const u32 (&pair)[2 * kChunkWords], u32 bytes)
-    {
-        u32 by_8[6], by_4[5];
-#pragma unroll
-        for (u32 i = 0; i < 6; ++i) {
-            by_8[i] = bytes & 8 ? pair[i + 2] : pair[i];
-        }
-#pragma unroll
-        for (u32 i = 0; i < 5; ++i) {
-            by_4[i] = bytes & 4 ? by_8[i + 1] : by_8[i];
-        }
-#pragma unroll
-        for (u32 i = 0; i < kChunkWords; ++i) {
-            words[i] = __funnelshift_r(by_4[i], by_4[i + 1], bytes % 4 * 8);
-        }
-    }
-    JG_DEVICE void store(u64 address) const
-    {
-        ptx::store_global_4(address, __uint_as_float(words[0]), __uint_as_float(words[1]),
-                            __uint_as_float(words[2]), __uint_as_float(words[3]));
-    }
-};
 
 JG_DEVICE u64 pieces_of_row(const RepackMatrix &matrix)
 {
@@ -127,7 +98,11 @@ JG_DEVICE void copy_unit(const RepackMatrix &matrix, u64 unit, u32 lane)
     for (u32 i = 0; i < kChunksAtOnce; ++i) {
         const u64 at = first + i * kLanes * kChunkBytes;
         if (at < static_cast<u64>(matrix.row_bytes)) {
-            Chunk(pairs[i], shift).store(target + at);
+            const ShiftedChunk chunk(pairs[i], shift);
+            ptx::store_global_4(target + at, __uint_as_float(chunk.words[0]),
+                                __uint_as_float(chunk.words[1]),
+                                __uint_as_float(chunk.words[2]),
+                                __uint_as_float(chunk.words[3]));
         }
     }
 }

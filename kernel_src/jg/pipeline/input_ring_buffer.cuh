@@ -71,6 +71,12 @@ class InputProducer {
         return &barriers_.full[stage];
     }
 
+    // Of a stage that was acquired empty: this warp's threads have written their part.
+    JG_DEVICE void hand_on(u32 stage) const
+    {
+        release(stage);
+    }
+
     // Where threads fill stages. Blocks until the stage is empty; the warp hands it on when
     // the scope ends.
     JG_DEVICE HeldStages<InputProducer> acquire_to_fill()

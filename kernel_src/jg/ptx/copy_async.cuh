@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cp.async: a thread's copies from global to shared memory, which an mbarrier counts
-// when they have landed.
+// cp.async: a thread's copies from global to shared memory. An mbarrier counts them when
+// they have landed, or the thread waits for groups of them.
 #pragma once
 #include <jg/ptx/address.cuh>
 
@@ -20,6 +20,23 @@ JG_DEVICE void copy_async(u32 target, u64 source, u32 bytes)
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
                      :: "r"(target), "l"(source), "n"(kBytes), "r"(bytes) : "memory");
     }
+    // clang-format on
+}
+
+// Makes a group of the copies that this thread has started since the last one.
+JG_DEVICE void copy_async_commit()
+{
+    // clang-format off
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    // clang-format on
+}
+
+// Waits until at most kPending of this thread's groups are under way.
+template <u32 kPending>
+JG_DEVICE void copy_async_wait()
+{
+    // clang-format off
+    asm volatile("cp.async.wait_group %0;" :: "n"(kPending) : "memory");
     // clang-format on
 }
 

@@ -128,6 +128,15 @@ JG_DEVICE void clear_shared(u32 address)
     // clang-format on
 }
 
+JG_DEVICE void load_shared_words(u32 *words, u32 address) // four
+{
+    // clang-format off
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE float4 load_shared_4(u32 address)
 {
     float4 v;

@@ -255,13 +255,20 @@ struct KernelContext {
                         const WorkItem &item) const
     {
         scales.begin(item);
-#pragma unroll 1
-        for (u32 k = 0; k < item.k_blocks; ++k) {
-            const auto stage = FilledStage<Config>::acquire(tiles);
-            smem.input[stage.index()].fill(filler, &smem.ring.full[stage.index()], item, k,
-                                           1);
+        const auto fill_scales = [&] {
             if (kScales && roles.is_load_warp()) {
                 scales.fill();
+            }
+        };
+        if constexpr (shifts_lines<Config>()) {
+            filler.fill(tiles, smem, item, fill_scales);
+        } else {
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                const auto stage = FilledStage<Config>::acquire(tiles);
+                smem.input[stage.index()].fill(filler, &smem.ring.full[stage.index()], item,
+                                               k, 1);
+                fill_scales();
             }
         }
     }

@@ -9,6 +9,7 @@
 #include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/line_ends.cuh>
 #include <jg/tile/row_indices.cuh>
 #include <jg/tile/scale_slots.cuh>
 
@@ -39,6 +40,7 @@ struct alignas(1024) Smem {
     typename Scheduler::Storage scheduler;
     ClusterSumsStorage<Config, Roles::kMathWarps> sums;
     RowIndices<Config> rows;
+    LineEnds<Config> line_ends;
 
     // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

@@ -171,8 +171,8 @@ class IndexedLoader {
             using T = typename Other::Type;
             ThreadOperandLoader<Other, Config::kInputAlignment, Config::kGateHalves>::load(
                 ptx::shared_address(kOfA ? b_tile : a_tile),
-                reinterpret_cast<u64>(other_.base<T>(work.batch)), other_.ld,
-                kOfA ? work.col : work.row, k, kOfA ? shape_.n : shape_.m, shape_.k,
+                {reinterpret_cast<u64>(other_.base<T>(work.batch)), other_.ld,
+                 kOfA ? work.col : work.row, k, kOfA ? shape_.n : shape_.m, shape_.k},
                 thread_);
         }
     }

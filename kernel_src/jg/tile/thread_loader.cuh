@@ -76,8 +76,61 @@ class ThreadWord {
     u32 last_, last_shift_;
 };
 
+// Where a block's lines lie in memory: those of a matrix with `rows` rows (of M or N) and
+// `k_size` of K, from `row` and `k` on. A line is a row of the tile in shared memory.
+template <class Operand, bool kHalves>
+struct OperandLines {
+    using T = typename Operand::Type;
+    static constexpr bool kKMajor = Operand::kKMajor;
+    static constexpr bool kGated = Operand::kGateRows > 0;
+    // From one row of an accumulator to the next.
+    static constexpr u32 kRowStep = kGated && !kHalves ? 2 : 1;
+
+    u64 matrix;
+    i64 ld;
+    u32 row, k, rows, k_size;
+
+    // Of lines, and along them.
+    JG_DEVICE u32 outer_size() const
+    {
+        return kKMajor ? own_rows() : k_size;
+    }
+    JG_DEVICE u32 inner_size() const
+    {
+        return kKMajor ? k_size : own_rows();
+    }
+
+    struct Place {
+        u64 source; // address of an element
+        u32 outer, inner;
+    };
+    // Element `column` of line `line`.
+    JG_DEVICE Place place(u32 line, u32 column) const
+    {
+        const u32 first_row =
+            row + (kKMajor ? line : line / Operand::kBlockK * Operand::kPanelRows);
+        const u32 own_row = Operand::row_of_half(first_row);
+        const u32 outer = kKMajor ? own_row : k + line % Operand::kBlockK;
+        const u32 inner = (kKMajor ? k : own_row) + column;
+        const u32 half_step = kHalves ? own_rows() : 1;          // to the same row of acc1
+        const u32 beyond = Operand::half(first_row) * half_step; // rows of acc0
+        return {matrix +
+                    (ld * static_cast<i64>(kKMajor ? outer * kRowStep + beyond : outer) +
+                     inner + (kKMajor ? 0 : beyond)) *
+                        sizeof(T),
+                outer, inner};
+    }
+
+  private:
+    JG_DEVICE u32 own_rows() const // of each accumulator
+    {
+        return kGated ? rows / 2 : rows;
+    }
+};
+
 template <class Operand, u32 kAlignment, bool kHalves = false>
 struct ThreadOperandLoader {
+    using Lines = OperandLines<Operand, kHalves>;
     using T = typename Operand::Type;
     using Swizzle = typename Operand::Swizzle;
     using Word = ThreadWord<T, kAlignment>;
@@ -127,44 +180,27 @@ struct ThreadOperandLoader {
     }
     static constexpr u32 kAtOnce = words_at_once();
 
-    // The tile whose first row (of M or N) and K are given, of a matrix with `rows` rows
-    // and `k_size` of K.
-    static JG_DEVICE void load(u32 tile, u64 matrix, i64 ld, u32 row, u32 k, u32 rows,
-                               u32 k_size, u32 thread)
+    // A block, whose lines are given.
+    static JG_DEVICE void load(u32 tile, const Lines &lines, u32 thread)
     {
-        // Of each accumulator; from one row to the next, and to the same one of acc1.
-        const u32 own_rows = kGateRows > 0 ? rows / 2 : rows;
-        constexpr u32 kRowStep = kGateRows > 0 && !kHalves ? 2 : 1;
-        const u32 half_step = kHalves ? own_rows : 1;
-        const u32 outer_size = kKMajor ? own_rows : k_size;
-        const u32 inner_size = kKMajor ? k_size : own_rows;
-        const u64 step =
-            static_cast<u64>(ld) * (kStepLines * (kKMajor ? kRowStep : 1) * sizeof(T));
+        const u64 step = static_cast<u64>(lines.ld) *
+                         (kStepLines * (kKMajor ? Lines::kRowStep : 1) * sizeof(T));
 #pragma unroll 1
         for (u32 first = 0; first < kWords; first += kAtOnce) {
             const u32 offset = first * kStep + thread * kWordBytes;
             const u32 line = offset / kRowBytes;
             const u32 column = offset % kRowBytes / sizeof(T);
-            const u32 first_row =
-                row + (kKMajor ? line : line / kBlockK * Operand::kPanelRows);
-            const u32 own_row = Operand::row_of_half(first_row);
-            const u32 outer = kKMajor ? own_row : k + line % kBlockK;
-            const u32 inner = (kKMajor ? k : own_row) + column;
-            const u32 count = inner < inner_size
-                                  ? min_u32(kWordBytes / sizeof(T), inner_size - inner)
+            const auto at = lines.place(line, column);
+            const u32 inner_size = lines.inner_size();
+            const u32 count = at.inner < inner_size
+                                  ? min_u32(kWordBytes / sizeof(T), inner_size - at.inner)
                                   : 0;
-            const u32 beyond = Operand::half(first_row) * half_step; // rows of acc0
-            const u64 source =
-                matrix +
-                (ld * static_cast<i64>(kKMajor ? outer * kRowStep + beyond : outer) +
-                 inner + (kKMajor ? 0 : beyond)) *
-                    sizeof(T);
             u32 targets[kPeriod];
 #pragma unroll
             for (u32 i = 0; i < kPeriod; ++i) {
                 targets[i] = tile + Swizzle::swizzled_offset(offset + i * kStep);
             }
-            bring(targets, source, step, count, outer, outer_size);
+            bring(targets, at.source, step, count, at.outer, lines.outer_size());
         }
     }
 
@@ -198,10 +234,72 @@ struct ThreadOperandLoader {
     }
 };
 
+// Where A and B of an item lie.
 template <class Config, class ShapeT>
-class ThreadLoader {
+class ThreadPlaces {
     using A = typename Config::A;
     using B = typename Config::B;
+    static constexpr bool kEndsA = kHasPointers<Config> && !Config::kTransposed;
+    static constexpr bool kEndsB = kHasPointers<Config> && Config::kTransposed;
+    static constexpr bool kEndsK =
+        Config::kGroupBy == GroupBy::kKOffsets || has_own_k<Config>();
+    static constexpr bool kOwnN = has_own_n<Config>();
+
+  public:
+    using LinesA = OperandLines<InputA<Config>, Config::kGateHalves>;
+    using LinesB = OperandLines<InputB<Config>, Config::kGateHalves>;
+
+    template <class Params>
+    JG_DEVICE ThreadPlaces(const Params &params, const ShapeT &shape)
+        : shape_(shape), params_a_(params.a), params_b_(params.b), a_(params.a),
+          b_(params.b)
+    {
+    }
+
+    // Before the first block of an item.
+    JG_DEVICE void begin(const WorkItem &work)
+    {
+        if constexpr (kHasPointers<Config>) {
+            a_ = group_matrix<Config>(params_a_, work.batch);
+            b_ = group_matrix<Config>(params_b_, work.batch);
+        }
+    }
+
+    // The block whose first element of K is `k`.
+    JG_DEVICE LinesA a(const WorkItem &work, u32 k) const
+    {
+        const u32 end = kEndsA ? work.group_end : kOwnN ? work.column_end : shape_.m;
+        return {reinterpret_cast<u64>(a_.template base<A>(work.batch)),
+                a_.ld,
+                work.row,
+                k,
+                end,
+                k_end(work)};
+    }
+    JG_DEVICE LinesB b(const WorkItem &work, u32 k) const
+    {
+        const u32 end = kEndsB ? work.group_end : kOwnN ? work.column_end : shape_.n;
+        return {reinterpret_cast<u64>(b_.template base<B>(work.batch)),
+                b_.ld,
+                work.col,
+                k,
+                end,
+                k_end(work)};
+    }
+
+  private:
+    JG_DEVICE u32 k_end(const WorkItem &work) const
+    {
+        return kEndsK ? work.k_end : shape_.k;
+    }
+
+    const ShapeT &shape_;
+    const MatrixParam &params_a_, &params_b_;
+    GroupMatrix<Config> a_, b_; // of the item at hand
+};
+
+template <class Config, class ShapeT>
+class ThreadLoader {
     using LoaderA =
         ThreadOperandLoader<InputA<Config>, Config::kInputAlignment, Config::kGateHalves>;
     using LoaderB =
@@ -216,43 +314,25 @@ class ThreadLoader {
     template <class Params, class Tiles>
     JG_DEVICE ThreadLoader(const Params &params, const ShapeT &shape, const Tiles &,
                            u32 thread)
-        : shape_(shape), params_a_(params.a), params_b_(params.b), a_(params.a),
-          b_(params.b), thread_(thread)
+        : places_(params, shape), thread_(thread)
     {
     }
 
     // Before the first block of an item.
     JG_DEVICE void begin(const WorkItem &work)
     {
-        if constexpr (kHasPointers<Config>) {
-            a_ = group_matrix<Config>(params_a_, work.batch);
-            b_ = group_matrix<Config>(params_b_, work.batch);
-        }
+        places_.begin(work);
     }
 
     JG_DEVICE void load(const u8 *a_tile, const u8 *b_tile, const WorkItem &work,
                         u32 k) const
     {
-        constexpr bool kEndsA = kHasPointers<Config> && !Config::kTransposed;
-        constexpr bool kEndsB = kHasPointers<Config> && Config::kTransposed;
-        constexpr bool kEndsK =
-            Config::kGroupBy == GroupBy::kKOffsets || has_own_k<Config>();
-        const u32 k_end = kEndsK ? work.k_end : shape_.k;
-        constexpr bool kOwnN = has_own_n<Config>();
-        const u32 a_end = kEndsA ? work.group_end : kOwnN ? work.column_end : shape_.m;
-        const u32 b_end = kEndsB ? work.group_end : kOwnN ? work.column_end : shape_.n;
-        LoaderA::load(ptx::shared_address(a_tile),
-                      reinterpret_cast<u64>(a_.template base<A>(work.batch)), a_.ld,
-                      work.row, k, a_end, k_end, thread_);
-        LoaderB::load(ptx::shared_address(b_tile),
-                      reinterpret_cast<u64>(b_.template base<B>(work.batch)), b_.ld,
-                      work.col, k, b_end, k_end, thread_);
+        LoaderA::load(ptx::shared_address(a_tile), places_.a(work, k), thread_);
+        LoaderB::load(ptx::shared_address(b_tile), places_.b(work, k), thread_);
     }
 
   private:
-    const ShapeT &shape_;
-    const MatrixParam &params_a_, &params_b_;
-    GroupMatrix<Config> a_, b_; // of the item at hand
+    ThreadPlaces<Config, ShapeT> places_;
     u32 thread_;
 };
 

@@ -33,20 +33,25 @@
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/filled_stage.cuh>
 #include <jg/tile/input_operand.cuh>
+#include <jg/tile/line_ends.cuh>
 
 namespace jg {
 
 // Where TMA does not take the inputs, and the unit includes thread_loader.cuh.
 template <class Config, class ShapeT>
 class ThreadLoader;
+template <class Config, class ShapeT>
+class ShiftedLoader; // shifted_loader.cuh
 template <class Config, class Cluster, class ShapeT>
 class IndexedLoader; // indexed_loader.cuh
 template <class Config, class Cluster, class ShapeT>
 class RowLoader; // row_loader.cuh
 template <class Config, class Cluster, class ShapeT>
-using ThreadLoaderOf = typename Select<Config::kIndexedA || Config::kIndexedB,
-                                       IndexedLoader<Config, Cluster, ShapeT>,
-                                       ThreadLoader<Config, ShapeT>>::Type;
+using ThreadLoaderOf =
+    typename Select<Config::kIndexedA || Config::kIndexedB,
+                    IndexedLoader<Config, Cluster, ShapeT>,
+                    typename Select<shifts_lines<Config>(), ShiftedLoader<Config, ShapeT>,
+                                    ThreadLoader<Config, ShapeT>>::Type>::Type;
 
 template <class Operand, u32 kSlices, bool kPair, bool kEvictFirst = false>
 struct OperandLoader {

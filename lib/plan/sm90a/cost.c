@@ -114,7 +114,9 @@
  * block 4096^3 of bf16 takes 188, 242 and 486 us on an H200, of 175. */
 #define ROW_BOX_CLK 11.0
 #define FILL_CLK    1500.0
-#define LAUNCH_US   2.0
+/* Bytes of lines that threads copy and shift, per clock. */
+#define SHIFTED_BYTES_CLK 26.0
+#define LAUNCH_US         2.0
 /* Barriers of a cluster at its begin and end, and what its members wait for each other
  * within the ring. */
 #define CLUSTER_CLK         1400.0
@@ -463,6 +465,13 @@ static double sharing_slowness_of(const struct jg_trial *trial)
            scaled_slowness_of(trial);
 }
 
+/* Clocks of threads that load A and B. */
+static double count_thread_clk(const struct jg_trial *trial, double stage_bytes)
+{
+    return jg_sm90a_shifts_lines(&trial->product) ? stage_bytes / SHIFTED_BYTES_CLK
+                                                  : jg_thread_loads_clk(trial, stage_bytes);
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -477,7 +486,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *
                            sharing_slowness_of(trial) * (is_short ? PART_SHORT_RING : 1.0);
     return jg_larger(jg_larger(fed_clk, count_turn_clk(trial)),
-                     jg_larger(jg_thread_loads_clk(trial, (tile_m + tile_n) * row_bytes),
+                     jg_larger(count_thread_clk(trial, (tile_m + tile_n) * row_bytes),
                                jg_row_boxes_clk(trial, JG_SM90A_COPIED_ROWS, ROW_BOX_CLK)));
 }
 

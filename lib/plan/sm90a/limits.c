@@ -25,6 +25,7 @@ enum {
     MIN_STAGES = 2,
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
+    LINE_END_BYTES = 16,            /* of a line that is shifted: its last chunk */
     MAX_BUSY_ACCUMULATORS = 128,    /* of a thread */
     MAX_PROMOTED_COLUMNS = 192,     /* of a warpgroup with a second set of accumulators */
     MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
@@ -105,6 +106,15 @@ static int count_load_stages(const struct jg_trial *trial)
                : 0;
 }
 
+/* Of the last chunks of a stage's lines, beside it. */
+static int64_t line_ends_bytes_of(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return jg_sm90a_shifts_lines(&trial->product)
+               ? (int64_t)(layout->tile_m + layout->tile_n) * LINE_END_BYTES
+               : 0;
+}
+
 static int64_t stage_bytes_of(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -156,7 +166,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     return (struct jg_smem){
         .stage_blocks = 1,
-        .stage_bytes = stage_bytes_of(trial) + JG_RING_BARRIER_BYTES,
+        .stage_bytes =
+            stage_bytes_of(trial) + line_ends_bytes_of(trial) + JG_RING_BARRIER_BYTES,
         .other_bytes =
             (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages * out_bytes(trial) +
             (int64_t)count_load_stages(trial) *
@@ -389,14 +400,6 @@ static bool check_transposed(struct jg_trial *trial)
             "tile=%dx%d swap_ab=%d: of a transposed product each accumulator of D has 64 or "
             "128 rows of a tile, and a warpgroup at least %d columns of it",
             layout->tile_m, layout->tile_n, layout->swap_ab, JG_STORE_TILE_COLUMNS);
-    }
-    if (jg_loads_by_threads(&trial->product) && layout->tile_m == 64 &&
-        layout->tile_n == 64) { /* seen to spill, of 16-bit elements aligned to 2 bytes */
-        return jg_trial_reject(
-            trial,
-            "tile=64x64 swap_ab=%d: threads that load A and B have no registers for it; "
-            "tile=64x32 and 128x64 fit",
-            layout->swap_ab);
     }
     return true;
 }
@@ -700,6 +703,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
+    trial->derived.shifts_lines = jg_sm90a_shifts_lines(&trial->product);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);
     size_boxes(trial);

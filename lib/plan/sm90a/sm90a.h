@@ -16,7 +16,8 @@ enum { JG_SM90A_STREAMED_BYTES = 8 << 20 };
 
 enum {
     JG_SM90A_CONSUMERS = 2,
-    JG_SM90A_COPIED_ROWS = 1, /* from anywhere, by one copy of TMA */
+    JG_SM90A_COPIED_ROWS = 1,  /* from anywhere, by one copy of TMA */
+    JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
     JG_SM90A_TILES = 13,
     JG_SM90A_PINGPONG_TILES = 3,
     JG_SM90A_TRANSPOSED_TILES = 11,
@@ -54,6 +55,16 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
 {
     return jg_dtype_is_fp8(product->a.dtype) &&
            product->accumulate == JIT_GEMM_ACCUMULATE_EXACT;
+}
+
+/* Do threads that load A and B copy whole chunks of 16 bytes, and shift them in shared
+ * memory (jg/tile/shifted_loader.cuh)? Where less than a word is promised: longer ones are
+ * copied one by one, and elements of tf32 are rounded on the way. */
+static inline bool jg_sm90a_shifts_lines(const struct jg_product *product)
+{
+    return product->a.alignment < JG_SM90A_COPIED_BYTES &&
+           product->a.dtype != JIT_GEMM_DTYPE_TF32 &&
+           product->a_rows != JIT_GEMM_ROWS_INDEXED;
 }
 
 /* The cost model, for comparing candidates; after all else of the trial is derived. */

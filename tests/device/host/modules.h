@@ -427,8 +427,8 @@ void fill_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 k, u32 mn
                u32 k_size, u32 thread)
 {
     jg::ThreadOperandLoader<Operand<T, kKMajor, kRows, kRowBytes>, kAlignment>::load(
-        jg::ptx::shared_address(tile), host::global_address(matrix), ld, mn, k, mn_size,
-        k_size, thread);
+        jg::ptx::shared_address(tile),
+        {host::global_address(matrix), ld, mn, k, mn_size, k_size}, thread);
 }
 
 /* The same of a B whose columns come in pairs, neighbours or halves. */
@@ -437,9 +437,9 @@ void fill_gated_tile(const u8 *tile, const void *matrix, u32 ld, u32 mn, u32 mn_
                      u32 k_size, u32 thread)
 {
     using B = jg::InputOperand<T, kKMajor, kRows, 128, kAtomOf<T, kKMajor>, kGate>;
-    jg::ThreadOperandLoader<B, kAlignment, kHalves>::load(jg::ptx::shared_address(tile),
-                                                          host::global_address(matrix), ld,
-                                                          mn, 0, mn_size, k_size, thread);
+    jg::ThreadOperandLoader<B, kAlignment, kHalves>::load(
+        jg::ptx::shared_address(tile),
+        {host::global_address(matrix), ld, mn, 0, mn_size, k_size}, thread);
 }
 
 /* A stage of the input ring, and what a CTA sends to it or fills in it. */

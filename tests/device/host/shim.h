@@ -119,6 +119,12 @@ inline unsigned int __popc(unsigned int bits)
 {
     return static_cast<unsigned int>(__builtin_popcount(bits));
 }
+/* The lower 32 of both words' bits, from bit `shift` of 32 on. */
+inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift)
+{
+    const unsigned long long bits = (unsigned long long)high << 32 | low;
+    return (unsigned int)(bits >> shift % 32);
+}
 inline void __syncwarp() {}
 inline void __syncthreads() {}
 

@@ -538,6 +538,21 @@ TEST(thread_loader, threads_fill_each_byte_of_a_tile_once_as_copies_do)
     check_filled<TileCheck<tf32, false, 96>, 4, 8, 16>();
 }
 
+TEST(shifted_chunk, sixteen_bytes_begin_at_each_byte_of_a_chunk)
+{
+    const u32 pair[8] = {0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c,
+                         0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c};
+    for (u32 first = 0; first < 16; ++first) {
+        const jg::ShiftedChunk chunk(pair, first);
+
+        u32 wrong = 0;
+        for (u32 i = 0; i < 16; ++i) {
+            wrong += (chunk.words[i / 4] >> i % 4 * 8 & 0xff) != first + i;
+        }
+        EXPECT(wrong == 0, "%u bytes of the chunk that begins at %u", wrong, first);
+    }
+}
+
 // Of pairs of columns the second tile: kGate columns of acc0, then as many of acc1.
 template <class T, bool kKMajor, u32 kColumns, u32 kGate, bool kHalves, u32 kAlignment>
 void check_gated_threads(u32 mn_size)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// ShiftedLoader: stages of A and B from global to shared memory by the threads of four
+// warps, for inputs whose elements may begin at any byte, or any two.
+//
+// A line of a tile is 128 bytes that lie side by side in memory, of which nobody knows
+// where in a chunk of 16 they begin. A thread copies the whole chunks that hold them
+// (cp.async, which takes no registers while it is under way) to where the line is to be,
+// and the last one beside it (LineEnds). When they have landed, a warp reads its lines,
+// shifts them, and stores them where the tensor core takes them. All stages but one or two
+// are under way at a time.
+//
+// Bytes beside the line in its first chunk are read, as long as they do not lie before the
+// matrix: there elements are loaded. What lies behind the line's last element is 0 and is
+// not read.
+//
+// Called by 128 threads, each with its own number, for an item; waits for stages to become
+// empty, and hands them on. Shared memory is that of the caller's CTA alone.
+#pragma once
+#include <jg/ptx/copy_async.cuh>
+#include <jg/tile/line_ends.cuh>
+#include <jg/tile/thread_loader.cuh>
+
+namespace jg {
+
+template <class Operand, bool kHalves>
+struct ShiftedOperand {
+    using T = typename Operand::Type;
+    using Lines = OperandLines<Operand, kHalves>;
+    using Swizzle = typename Operand::Swizzle;
+    static constexpr u32 kThreads = 128;
+    static constexpr u32 kLineBytes = Operand::kSwizzleBytes;
+    static constexpr u32 kChunks = kLineBytes / kChunkBytes; // of a line
+    static constexpr u32 kStepLines = kThreads / kChunks;
+    static constexpr u32 kSteps = kLinesOf<Operand> / kStepLines;
+    static constexpr u32 kAtOnce = kSteps % 2 == 0 ? 2 : 1; // registers hold no more
+    static_assert(kLinesOf<Operand> % kStepLines == 0, "threads share lines out");
+    static_assert(32 % kChunks == 0, "a line is one warp's: it reads all before it stores");
+    static_assert(kStepLines * kLineBytes % 1024 == 0, "after which the swizzle repeats");
+
+    // Starts this thread's copies of a block's chunks.
+    static JG_DEVICE void copy(u32 tile, u32 ends, const Lines &lines, u32 thread)
+    {
+        const u32 chunk = thread % kChunks;
+#pragma unroll kAtOnce
+        for (u32 i = 0; i < kSteps; ++i) {
+            const u32 line = i * kStepLines + thread / kChunks;
+            const auto at = lines.place(line, 0);
+            const u32 inner_size = lines.inner_size();
+            const bool exists = at.outer < lines.outer_size() && at.inner < inner_size;
+            const u32 bytes =
+                exists ? min_u32(kLineBytes, (inner_size - at.inner) * sizeof(T)) : 0;
+            const u32 shift = static_cast<u32>(at.source) % kChunkBytes;
+            const u64 first = at.source - shift;
+            const u32 end = exists ? shift + bytes : 0; // of the line, from `first` on
+            bring(tile + line * kLineBytes + chunk * kChunkBytes, lines.matrix, first,
+                  chunk * kChunkBytes, end);
+            if (chunk == kChunks - 1) {
+                bring(ends + line * kChunkBytes, lines.matrix, first, kLineBytes, end);
+            }
+        }
+    }
+
+    // When all copies of the warp have landed: each line to where it is to be.
+    static JG_DEVICE void shift(u32 tile, u32 ends, const Lines &lines, u32 thread)
+    {
+        const u32 chunk = thread % kChunks;
+        const u32 offset = thread * kChunkBytes;
+        const u32 from = tile + offset;
+        const u32 to = tile + Swizzle::swizzled_offset(offset);
+        // The next chunk, and from one step to the next.
+        const bool is_last = chunk == kChunks - 1;
+        const u32 next =
+            is_last ? ends + thread / kChunks * kChunkBytes : from + kChunkBytes;
+        const u32 next_step = is_last ? kStepLines * kChunkBytes : kStepLines * kLineBytes;
+#pragma unroll 1
+        for (u32 first = 0; first < kSteps; first += kAtOnce) {
+            u32 pairs[kAtOnce][2 * kChunkWords];
+            u32 shifts[kAtOnce];
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                const u32 step = first + i;
+                ptx::load_shared_words(pairs[i], from + step * kStepLines * kLineBytes);
+                ptx::load_shared_words(pairs[i] + kChunkWords, next + step * next_step);
+                const auto at = lines.place(step * kStepLines + thread / kChunks, 0);
+                shifts[i] = static_cast<u32>(at.source) % kChunkBytes;
+            }
+            __syncwarp(); // the line is read
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                const ShiftedChunk shifted(pairs[i], shifts[i]);
+                ptx::store_shared_4(to + (first + i) * kStepLines * kLineBytes,
+                                    shifted.words);
+            }
+        }
+    }
+
+  private:
+    // The chunk `offset` bytes behind `first`, a multiple of 16, up to the line's end.
+    static JG_DEVICE void bring(u32 target, u64 matrix, u64 first, u32 offset, u32 end)
+    {
+        const u32 bytes = min_u32(end - min_u32(end, offset), kChunkBytes);
+        const u64 address = first + offset;
+        if (address >= matrix || bytes == 0) {
+            ptx::copy_async<kChunkBytes>(target, address, bytes);
+        } else {
+            load_elements(target, matrix, address, bytes);
+        }
+    }
+
+    // The same of the matrix's first chunk, where it begins before the matrix.
+    static JG_DEVICE void load_elements(u32 target, u64 matrix, u64 address, u32 bytes)
+    {
+#pragma unroll 1
+        for (u32 at = 0; at < kChunkBytes; at += 4) {
+            u32 word = 0;
+#pragma unroll
+            for (u32 i = 0; i < 4; i += sizeof(T)) {
+                const bool exists = address + at + i >= matrix && at + i < bytes;
+                word |= ptx::load_global_if<sizeof(T)>(address + at + i, exists) << (i * 8);
+            }
+            ptx::store_shared(target + at, __uint_as_float(word));
+        }
+    }
+};
+
+template <class Config, class ShapeT>
+class ShiftedLoader {
+    using A = InputA<Config>;
+    using B = InputB<Config>;
+    using LoaderA = ShiftedOperand<A, Config::kGateHalves>;
+    using LoaderB = ShiftedOperand<B, Config::kGateHalves>;
+    // Stages that are under way: one is shifted meanwhile, or read.
+    static constexpr u32 kAhead = Config::kStages > 3 ? Config::kStages - 2 : 1;
+    static_assert(Config::kKGroup == 1 && Config::kClusterM * Config::kClusterN == 1,
+                  "each CTA loads for itself");
+
+  public:
+    // `thread`: 0 to 127.
+    template <class Params, class Tiles>
+    JG_DEVICE ShiftedLoader(const Params &params, const ShapeT &shape, const Tiles &,
+                            u32 thread)
+        : places_(params, shape), thread_(thread)
+    {
+    }
+
+    // Before the first block of an item.
+    JG_DEVICE void begin(const WorkItem &work)
+    {
+        places_.begin(work);
+    }
+
+    // Fills a stage with each of an item's blocks of K; `then` is called beside each.
+    template <class Producer, class Smem, class Then>
+    JG_DEVICE void fill(Producer &tiles, Smem &smem, const WorkItem &item, Then then) const
+    {
+        u32 oldest = 0; // of the stages that are under way
+#pragma unroll 1
+        for (u32 k = 0; k < item.k_blocks + kAhead; ++k) {
+            if (k < item.k_blocks) {
+                const u32 stage = tiles.acquire_empty().index;
+                oldest = k == 0 ? stage : oldest;
+                const u32 at = item.k_first + k * Config::kBlockK;
+                LoaderA::copy(ptx::shared_address(smem.input[stage].a[0]),
+                              ptx::shared_address(smem.line_ends.a[stage]),
+                              places_.a(item, at), thread_);
+                LoaderB::copy(ptx::shared_address(smem.input[stage].b[0]),
+                              ptx::shared_address(smem.line_ends.b[stage]),
+                              places_.b(item, at), thread_);
+            }
+            ptx::copy_async_commit();
+            if (k >= kAhead) {
+                ptx::copy_async_wait<kAhead>();
+                __syncwarp();
+                const u32 at = item.k_first + (k - kAhead) * Config::kBlockK;
+                LoaderA::shift(ptx::shared_address(smem.input[oldest].a[0]),
+                               ptx::shared_address(smem.line_ends.a[oldest]),
+                               places_.a(item, at), thread_);
+                LoaderB::shift(ptx::shared_address(smem.input[oldest].b[0]),
+                               ptx::shared_address(smem.line_ends.b[oldest]),
+                               places_.b(item, at), thread_);
+                tiles.hand_on(oldest);
+                oldest = oldest + 1 == Config::kStages ? 0 : oldest + 1;
+                then();
+            }
+        }
+    }
+
+  private:
+    ThreadPlaces<Config, ShapeT> places_;
+    u32 thread_;
+};
+
+} // namespace jg
