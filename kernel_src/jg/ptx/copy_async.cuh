@@ -23,6 +23,19 @@ JG_DEVICE void copy_async(u32 target, u64 source, u32 bytes)
     // clang-format on
 }
 
+// The same if it is wanted; else nothing is copied or cleared. Predicated, not branched
+// around.
+template <u32 kBytes>
+JG_DEVICE void copy_async_if(u32 target, u64 source, u32 bytes, bool wanted)
+{
+    static_assert(kBytes == 16, "what is needed");
+    // clang-format off
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"
+                 "@p cp.async.cg.shared.global [%0], [%1], 16, %2;\n}\n"
+                 :: "r"(target), "l"(source), "r"(bytes), "r"(static_cast<u32>(wanted)) : "memory");
+    // clang-format on
+}
+
 // Makes a group of the copies that this thread has started since the last one.
 JG_DEVICE void copy_async_commit()
 {

@@ -31,32 +31,59 @@ struct ShiftedOperand {
     static constexpr u32 kLineBytes = Operand::kSwizzleBytes;
     static constexpr u32 kChunks = kLineBytes / kChunkBytes; // of a line
     static constexpr u32 kStepLines = kThreads / kChunks;
+    static constexpr u32 kStepBytes = kStepLines * kLineBytes;
     static constexpr u32 kSteps = kLinesOf<Operand> / kStepLines;
-    static constexpr u32 kAtOnce = kSteps % 2 == 0 ? 2 : 1; // registers hold no more
     static_assert(kLinesOf<Operand> % kStepLines == 0, "threads share lines out");
     static_assert(32 % kChunks == 0, "a line is one warp's: it reads all before it stores");
-    static_assert(kStepLines * kLineBytes % 1024 == 0, "after which the swizzle repeats");
+    static_assert(kStepBytes % 1024 == 0, "after which the swizzle repeats");
+
+    // A thread's lines that lie at one distance in memory: of one panel or accumulator, and
+    // no more than registers hold.
+    static constexpr JG_DEVICE u32 steps_at_once()
+    {
+        u32 steps = 1;
+        while (kSteps % (2 * steps) == 0 &&
+               Lines::kTogether % (2 * steps * kStepLines) == 0 && 2 * steps <= 4) {
+            steps *= 2;
+        }
+        return steps;
+    }
+    static constexpr u32 kAtOnce = steps_at_once();
 
     // Starts this thread's copies of a block's chunks.
     static JG_DEVICE void copy(u32 tile, u32 ends, const Lines &lines, u32 thread)
     {
         const u32 chunk = thread % kChunks;
-#pragma unroll kAtOnce
-        for (u32 i = 0; i < kSteps; ++i) {
-            const u32 line = i * kStepLines + thread / kChunks;
+        const u32 offset = chunk * kChunkBytes;
+        const u64 line_step = lines.step() * kStepLines;
+        const u32 outer_size = lines.outer_size(), inner_size = lines.inner_size();
+#pragma unroll 1
+        for (u32 first = 0; first < kSteps; first += kAtOnce) {
+            const u32 line = first * kStepLines + thread / kChunks;
             const auto at = lines.place(line, 0);
-            const u32 inner_size = lines.inner_size();
-            const bool exists = at.outer < lines.outer_size() && at.inner < inner_size;
-            const u32 bytes =
-                exists ? min_u32(kLineBytes, (inner_size - at.inner) * sizeof(T)) : 0;
-            const u32 shift = static_cast<u32>(at.source) % kChunkBytes;
-            const u64 first = at.source - shift;
-            const u32 end = exists ? shift + bytes : 0; // of the line, from `first` on
-            bring(tile + line * kLineBytes + chunk * kChunkBytes, lines.matrix, first,
-                  chunk * kChunkBytes, end);
-            if (chunk == kChunks - 1) {
-                bring(ends + line * kChunkBytes, lines.matrix, first, kLineBytes, end);
+            const u32 left = at.inner < inner_size ? inner_size - at.inner : 0;
+            const u32 bytes = min_u32(kLineBytes, left * sizeof(T));
+            const u32 target = tile + thread * kChunkBytes + first * kStepBytes;
+            const u32 end_target = ends + line * kChunkBytes;
+#pragma unroll
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                const u64 source = at.source + i * line_step;
+                const u32 shift = static_cast<u32>(source) % kChunkBytes;
+                const bool exists = at.outer + i * kStepLines < outer_size && bytes > 0;
+                const u32 end =
+                    exists ? shift + bytes : 0; // of the line, from the chunk on
+                const u64 address = source - shift + offset;
+                const u32 rest = end - min_u32(end, offset);
+                ptx::copy_async_if<kChunkBytes>(target + i * kStepBytes, address,
+                                                min_u32(rest, kChunkBytes),
+                                                address >= lines.matrix || rest == 0);
+                ptx::copy_async_if<kChunkBytes>(
+                    end_target + i * kStepLines * kChunkBytes, address + kChunkBytes,
+                    rest - min_u32(rest, kChunkBytes), chunk == kChunks - 1);
             }
+        }
+        if (lines.begins_before()) {
+            load_first(tile, lines, thread);
         }
     }
 
@@ -67,56 +94,64 @@ struct ShiftedOperand {
         const u32 offset = thread * kChunkBytes;
         const u32 from = tile + offset;
         const u32 to = tile + Swizzle::swizzled_offset(offset);
+        const u32 line_step = static_cast<u32>(lines.step()) * kStepLines;
         // The next chunk, and from one step to the next.
         const bool is_last = chunk == kChunks - 1;
         const u32 next =
             is_last ? ends + thread / kChunks * kChunkBytes : from + kChunkBytes;
-        const u32 next_step = is_last ? kStepLines * kChunkBytes : kStepLines * kLineBytes;
+        const u32 next_step = is_last ? kStepLines * kChunkBytes : kStepBytes;
 #pragma unroll 1
         for (u32 first = 0; first < kSteps; first += kAtOnce) {
             u32 pairs[kAtOnce][2 * kChunkWords];
-            u32 shifts[kAtOnce];
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const u32 step = first + i;
-                ptx::load_shared_words(pairs[i], from + step * kStepLines * kLineBytes);
-                ptx::load_shared_words(pairs[i] + kChunkWords, next + step * next_step);
-                const auto at = lines.place(step * kStepLines + thread / kChunks, 0);
-                shifts[i] = static_cast<u32>(at.source) % kChunkBytes;
+                ptx::load_shared_words(pairs[i], from + (first + i) * kStepBytes);
+                ptx::load_shared_words(pairs[i] + kChunkWords,
+                                       next + (first + i) * next_step);
             }
-            __syncwarp(); // the line is read
+            const auto at = lines.place(first * kStepLines + thread / kChunks, 0);
+            const u32 low = static_cast<u32>(at.source);
+            __syncwarp(); // the lines are read
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const ShiftedChunk shifted(pairs[i], shifts[i]);
-                ptx::store_shared_4(to + (first + i) * kStepLines * kLineBytes,
-                                    shifted.words);
+                const ShiftedChunk shifted(pairs[i], (low + i * line_step) % kChunkBytes);
+                ptx::store_shared_4(to + (first + i) * kStepBytes, shifted.words);
             }
         }
     }
 
   private:
-    // The chunk `offset` bytes behind `first`, a multiple of 16, up to the line's end.
-    static JG_DEVICE void bring(u32 target, u64 matrix, u64 first, u32 offset, u32 end)
+    // Of lines whose first chunk begins before the matrix that chunk, by elements: of the
+    // first line, and of more where 16 bytes hold several.
+    static JG_DEVICE void load_first(u32 tile, const Lines &lines, u32 thread)
     {
-        const u32 bytes = min_u32(end - min_u32(end, offset), kChunkBytes);
-        const u64 address = first + offset;
-        if (address >= matrix || bytes == 0) {
-            ptx::copy_async<kChunkBytes>(target, address, bytes);
-        } else {
-            load_elements(target, matrix, address, bytes);
+        const u32 outer_size = lines.outer_size(), inner_size = lines.inner_size();
+        if (thread % kChunks != 0) {
+            return;
+        }
+#pragma unroll 1
+        for (u32 line = thread / kChunks; line < kLinesOf<Operand>; line += kStepLines) {
+            const auto at = lines.place(line, 0);
+            const u32 shift = static_cast<u32>(at.source) % kChunkBytes;
+            if (at.source - shift < lines.matrix && at.outer < outer_size &&
+                at.inner < inner_size) {
+                const u32 bytes = (inner_size - at.inner) * sizeof(T);
+                load_elements(tile + line * kLineBytes, at.source - shift, shift,
+                              shift + min_u32(bytes, kChunkBytes));
+            }
         }
     }
 
-    // The same of the matrix's first chunk, where it begins before the matrix.
-    static JG_DEVICE void load_elements(u32 target, u64 matrix, u64 address, u32 bytes)
+    // Of a chunk the bytes from `begin` to `end`.
+    static JG_DEVICE void load_elements(u32 target, u64 chunk, u32 begin, u32 end)
     {
 #pragma unroll 1
         for (u32 at = 0; at < kChunkBytes; at += 4) {
             u32 word = 0;
 #pragma unroll
             for (u32 i = 0; i < 4; i += sizeof(T)) {
-                const bool exists = address + at + i >= matrix && at + i < bytes;
-                word |= ptx::load_global_if<sizeof(T)>(address + at + i, exists) << (i * 8);
+                const bool exists = at + i >= begin && at + i < end;
+                word |= ptx::load_global_if<sizeof(T)>(chunk + at + i, exists) << (i * 8);
             }
             ptx::store_shared(target + at, __uint_as_float(word));
         }

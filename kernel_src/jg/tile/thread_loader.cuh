@@ -86,9 +86,25 @@ struct OperandLines {
     // From one row of an accumulator to the next.
     static constexpr u32 kRowStep = kGated && !kHalves ? 2 : 1;
 
+    // Lines that lie at one distance: those of one panel, or of one accumulator's rows.
+    static constexpr u32 kTogether = !kKMajor ? Operand::kBlockK
+                                     : kGated ? Operand::kGateRows
+                                              : Operand::kRows;
+
     u64 matrix;
     i64 ld;
     u32 row, k, rows, k_size;
+
+    // Bytes from one of them to the next.
+    JG_DEVICE u64 step() const
+    {
+        return static_cast<u64>(ld) * ((kKMajor ? kRowStep : 1) * sizeof(T));
+    }
+    // Does the matrix begin inside of 16 bytes, and this block where it does?
+    JG_DEVICE bool begins_before() const
+    {
+        return row == 0 && k == 0 && matrix % 16 != 0;
+    }
 
     // Of lines, and along them.
     JG_DEVICE u32 outer_size() const
@@ -140,11 +156,7 @@ struct ThreadOperandLoader {
     static constexpr u32 kBlockK = Operand::kBlockK;
     static constexpr u32 kRowBytes = Operand::kSwizzleBytes;
     static constexpr u32 kGateRows = Operand::kGateRows;
-    // Lines that lie together in memory and in the tile: those of one panel, or of one
-    // accumulator's rows.
-    static constexpr u32 kLines = !kKMajor        ? kBlockK
-                                  : kGateRows > 0 ? kGateRows
-                                                  : Operand::kRows;
+    static constexpr u32 kLines = Lines::kTogether;
     // The threads' words lie side by side, so a warp reads whole rows. A thread's next one
     // is kStep bytes on, kStepLines lines. Words are as wide as is promised, where those of
     // all threads are a part of the lines.
@@ -183,8 +195,7 @@ struct ThreadOperandLoader {
     // A block, whose lines are given.
     static JG_DEVICE void load(u32 tile, const Lines &lines, u32 thread)
     {
-        const u64 step = static_cast<u64>(lines.ld) *
-                         (kStepLines * (kKMajor ? Lines::kRowStep : 1) * sizeof(T));
+        const u64 step = lines.step() * kStepLines;
 #pragma unroll 1
         for (u32 first = 0; first < kWords; first += kAtOnce) {
             const u32 offset = first * kStep + thread * kWordBytes;
