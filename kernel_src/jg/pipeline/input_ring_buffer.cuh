@@ -71,10 +71,13 @@ class InputProducer {
         return &barriers_.full[stage];
     }
 
-    // Of a stage that was acquired empty: this warp's threads have written their part.
+    // Of a stage that was acquired empty: this warp's threads have written their part. Who
+    // reads the stage orders that before the tensor core does (settle_copies): a fence here
+    // would wait for all copies that the threads have under way.
     JG_DEVICE void hand_on(u32 stage) const
     {
-        release(stage);
+        __syncwarp();
+        arrive(stage);
     }
 
     // Where threads fill stages. Blocks until the stage is empty; the warp hands it on when
@@ -115,6 +118,10 @@ class InputProducer {
     {
         ptx::fence_proxy_async_shared();
         __syncwarp();
+        arrive(stage);
+    }
+    JG_DEVICE void arrive(u32 stage) const
+    {
         if (threadIdx.x % 32 == 0) {
             ptx::mbarrier_arrive(&barriers_.full[stage]);
         }

@@ -11,6 +11,7 @@
 #pragma once
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/copy_async.cuh>
+#include <jg/tile/line_ends.cuh>
 
 namespace jg {
 
@@ -33,12 +34,12 @@ constexpr JG_DEVICE u32 stage_fillers(u32 warps)
     return loads_by_copies<Config>() ? 32 * warps : Config::kThreadLoads ? warps : 1;
 }
 
-// Before the tensor core reads a stage that is full: those who copied it arrived without a
-// fence of their own.
+// Before the tensor core reads a stage that is full: those who copied it, or shifted what
+// was copied, arrived without a fence of their own.
 template <class Config>
 JG_DEVICE void settle_copies()
 {
-    if constexpr (loads_by_copies<Config>()) {
+    if constexpr (loads_by_copies<Config>() || shifts_lines<Config>()) {
         ptx::fence_proxy_async_shared();
     }
 }
