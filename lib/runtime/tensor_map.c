@@ -273,7 +273,7 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
         &map, spreads ? CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B : type_of_map(dtype),
         shape.dims, address, shape.sizes, shape.strides_bytes, box_dims, element_strides,
         CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
-        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);
     }

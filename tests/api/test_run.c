@@ -137,7 +137,7 @@ Test(run, launch_and_maps_are_as_the_plan_says)
     cr_expect_eq(d->box[1], 64);
     cr_expect_eq(d->strides_bytes[0], 524 * 4);
     cr_expect_eq(d->swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
-    cr_expect_eq(d->promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+    cr_expect_eq(d->promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }
