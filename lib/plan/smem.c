@@ -99,10 +99,10 @@ bool jg_stages_check(struct jg_trial *trial, const struct jg_smem *smem,
 }
 
 int jg_stages_choose(const struct jg_trial *trial, const struct jg_smem *smem,
-                     const struct jg_stage_limits *limits)
+                     const struct jg_stage_limits *limits, int64_t tiles)
 {
     const int64_t stage_k = (int64_t)jg_tile_k(&trial->product) * smem->stage_blocks;
     const int64_t wanted = jg_ceil_div(trial->problem->k.size, stage_k);
     const int fitting = count_fitting_stages(smem, trial->facts, limits->most);
-    return (int)jg_max(limits->least, jg_min(wanted, fitting));
+    return (int)jg_max(limits->least, jg_min(jg_min(wanted, fitting) * tiles, fitting));
 }

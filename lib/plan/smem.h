@@ -47,8 +47,9 @@ struct jg_stage_limits {
 /* Do the config's stages fit? */
 bool jg_stages_check(struct jg_trial *trial, const struct jg_smem *smem,
                      const struct jg_stage_limits *limits);
-/* As many as fit, and no more than K needs. */
+/* As many as fit, and no more than so many tiles need, which a CTA has one behind the
+ * other. */
 int jg_stages_choose(const struct jg_trial *trial, const struct jg_smem *smem,
-                     const struct jg_stage_limits *limits);
+                     const struct jg_stage_limits *limits, int64_t tiles);
 
 #endif

@@ -7,7 +7,7 @@
 #include "plan/arch.h"
 #include "plan/product.h"
 
-enum { JG_REASON_SIZE = 256 };
+enum { JG_REASON_SIZE = 320 };
 
 struct jg_trial {
     const struct jg_problem *problem;

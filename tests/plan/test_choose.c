@@ -60,8 +60,7 @@ Test(arch, default_facts_are_those_of_an_h200)
 Test(choose, large_problems_take_the_large_tile_with_a_pair_along_m)
 {
     expect_config("4096x4096x4096 bf16", "tile=128x256x64 cluster=2x1 stages=4");
-    expect_config("8192x8192x8192 bf16", "tile=128x256x64 cluster=2x1 stages=4");
-    expect_config("8192x8192x8192 f16 layout=tn", "tile=128x256x64 cluster=2x1 stages=4");
+    expect_config("4096x4096x8192 f16 layout=tn", "tile=128x256x64 cluster=2x1 stages=4");
 }
 
 Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
@@ -74,12 +73,15 @@ Test(choose, small_problems_take_small_tiles_to_fill_the_chip)
  * as few as they are. */
 Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
 {
-    expect_config("1x4096x4096 bf16", "tile=128x16x64");
+    expect_config("1x4096x4096 bf16", "tile=64x32x64");
     expect_config("1x4096x4096 bf16", "swap_ab=1");
+    expect_config("1x14336x4096 bf16", "tile=128x16x64");
     expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
-    expect_config("64x4096x7168 bf16", "tile=64x64x64");
+    expect_config("64x4096x7168 bf16", "x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
-    expect_config("4096x1x4096 bf16 d_layout=column", "tile=128x16x64");
+    expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
+    expect_config("160x2560x9728 bf16", "x160x64");
+    expect_config("160x2560x9728 bf16", "swap_ab=1");
     expect_config("96x4096x4096 bf16", "tile=64x96x64");
     expect_config("104x6144x5120 bf16", "tile=64x128x64");
     expect_config("104x6144x5120 bf16", "swap_ab=1");
@@ -128,15 +130,30 @@ Test(choose, stages_bring_no_more_rows_of_b_than_a_problem_is_known_to_have)
 
 Test(choose, stages_are_never_more_than_k_needs)
 {
-    expect_config("4096x4096x1 bf16", "stages=2");
-    expect_config("4096x4096x128 bf16", "stages=2");
-    expect_config("4096x4096x192 bf16", "stages=3");
-    expect_config("4096x4096x128 bf16 input_align=4", "stages=2");
-    expect_config("4096x4096x128 bf16 input_align=2", "stages=2");
-    expect_config("4096x4096x128 bf16 a_rows=indexed", "stages=2");
-    expect_config("4096x4096x64 tf32 a_rows=indexed", "stages=2");
-    expect_config("4096x4096x64 tf32 input_align=4", "stages=2");
+    expect_config("512x512x1 bf16", "stages=2");
+    expect_config("512x512x128 bf16", "stages=2");
+    expect_config("512x512x192 bf16", "stages=3");
+    expect_config("512x512x128 bf16 input_align=4", "stages=2");
+    expect_config("512x512x128 bf16 input_align=2", "stages=2");
+    expect_config("512x512x128 bf16 a_rows=indexed", "stages=2");
+    expect_config("512x512x64 tf32 a_rows=indexed", "stages=2");
+    expect_config("512x512x64 tf32 input_align=4", "stages=2");
     expect_config("512x512x512 bf16", "stages=8");
+}
+
+Test(choose, stages_hold_blocks_of_the_next_tiles_too)
+{
+    expect_config("1024x1024x128 bf16 batch=4 config=tile=128x256 cluster=1x1", "stages=2");
+    expect_config("1024x1024x128 bf16 batch=64 config=tile=128x256 cluster=1x1",
+                  "stages=4");
+    expect_config("1024x1024x64 bf16 batch=8 config=tile=128x128 cluster=1x1", "stages=4");
+}
+
+Test(choose, tiles_that_read_the_same_weights_have_them_on_their_way_together)
+{
+    expect_config("32x4096x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=16");
+    expect_config("32x8192x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=8");
+    expect_config("64x4096x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=16");
 }
 
 Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
@@ -187,9 +204,9 @@ Test(choose, streamed_weights_are_given_up_first)
 /* A short K and much to read or write, at sizes that fill whole waves. */
 Test(choose, warpgroups_take_tiles_in_turn_where_the_epilogue_is_long)
 {
-    expect_config("4096x24576x1536 bf16 c=bf16", "tile=128x192x64 pingpong=1");
+    expect_config("4096x24576x1536 bf16 c=bf16", "tile=128x176x64 pingpong=1");
     expect_config("4096x24576x1536 bf16 c=f32", "tile=128x128x64 pingpong=1");
-    expect_config("4096x24576x1536 bf16", "tile=128x256x64 cluster");
+    expect_config("4096x24576x1536 bf16", "tile=128x176x64 pingpong=1");
     expect_config("4096x4096x4096 bf16 c=bf16", "tile=128x256x64 cluster");
     expect_config("4096x24576x1536 e4m3 d=bf16 c=bf16", "tile=128x192x128 cluster");
 }
@@ -280,8 +297,8 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"tile=96x96",
          "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
          "256x128 128x192 128x128 64x256 64x128 128x224 128x160 128x96 128x112 128x144 "
-         "128x176 128x208; of a transposed product: 128x16 128x32 128x64 64x32 64x64 64x96 64x128 256x16 256x32 256x64; change the "
-         "config"},
+         "128x176 128x208; of a transposed product: 128x16 128x32 128x64 64x32 64x64 64x96 64x128 256x16 256x32 256x64 "
+         "64x160 64x192 128x160 128x192; change the config"},
         {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
         {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile of bf16 on "
                             "sm_90a is 64"},
@@ -630,7 +647,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
             cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
                       strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
         }
-        cr_expect_eq(lines, 58);
+        cr_expect_eq(lines, 68);
         cr_expect_eq(chosen, 1);
         jg_str_free(&trace);
     }

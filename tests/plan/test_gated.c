@@ -353,7 +353,7 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
         {"sm_90a", "512x512x512 bf16 layout=nn pair=halves config=tile=128x192",
          "problem.config: tile=128x192: half of a warpgroup's columns, 96, are no multiple "
          "of 64"},
-        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x192",
+        {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=128x192 swap_ab=1",
          "problem.config: tile=128x192: of each accumulator of a gated, column-major D it has "
          "64 rows, and 96 columns"},
         {"sm_90a", "512x512x512 bf16 d_layout=column config=tile=64x256",

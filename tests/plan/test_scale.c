@@ -583,7 +583,8 @@ Test(scale, configs_without_whole_blocks_are_refused)
         {"sm_100a", "512x512x512 e4m3 d_scale=128x128 config=mma=128x160 swap_ab=1", false,
          "no multiple of 64, as scale 128x128 of D needs"},
         {"sm_90a",
-         "512x512x512 bf16 d=e4m3 d_scale=1x128 d_layout=column config=tile=128x192", false,
+         "512x512x512 bf16 d=e4m3 d_scale=1x128 d_layout=column config=tile=128x192 swap_ab=1",
+         false,
          "the 192 columns of D's transpose that a team of warps has of a tile are no multiple "
          "of 128, as scale 1x128 of D needs"},
         {"sm_90a", "512x65x512 e4m3 d_scale=128x128 d_layout=column config=tile=128x64",

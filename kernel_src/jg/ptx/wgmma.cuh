@@ -76,8 +76,9 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     X(16, w) X(17, w) X(18, w) X(19, w) X(20, w) X(21, w) X(22, w) X(23, w)
 #define JG_EACH_32(X, w) JG_EACH_24(X, w) \
     X(24, w) X(25, w) X(26, w) X(27, w) X(28, w) X(29, w) X(30, w) X(31, w)
-#define JG_EACH_48(X, w) JG_EACH_32(X, w) \
-    X(32, w) X(33, w) X(34, w) X(35, w) X(36, w) X(37, w) X(38, w) X(39, w) \
+#define JG_EACH_40(X, w) JG_EACH_32(X, w) \
+    X(32, w) X(33, w) X(34, w) X(35, w) X(36, w) X(37, w) X(38, w) X(39, w)
+#define JG_EACH_48(X, w) JG_EACH_40(X, w) \
     X(40, w) X(41, w) X(42, w) X(43, w) X(44, w) X(45, w) X(46, w) X(47, w)
 #define JG_EACH_56(X, w) JG_EACH_48(X, w) \
     X(48, w) X(49, w) X(50, w) X(51, w) X(52, w) X(53, w) X(54, w) X(55, w)
@@ -258,6 +259,9 @@ JG_WGMMA(48, 24, "%24")
 #if JG_HAS_COLUMNS(64)
 JG_WGMMA(64, 32, "%32")
 #endif
+#if JG_HAS_COLUMNS(80)
+JG_WGMMA(80, 40, "%40")
+#endif
 #if JG_HAS_COLUMNS(96)
 JG_WGMMA(96, 48, "%48")
 #endif
@@ -311,6 +315,7 @@ JG_WGMMA(256, 128, "%128")
 #undef JG_EACH_64
 #undef JG_EACH_56
 #undef JG_EACH_48
+#undef JG_EACH_40
 #undef JG_EACH_32
 #undef JG_EACH_24
 #undef JG_EACH_16

@@ -46,9 +46,11 @@ class RegisterAccumulators {
             (kColumns + Partition::kStepAccColumns - 1) / Partition::kStepAccColumns;
         constexpr u32 kFirst = kStep % kAcross * Partition::kStepAccColumns;
         if (step == kStep) {
-            if constexpr (Partition::kTransposed) {
-                copy_columns<Partition, Partition::kStepAccColumns>(*this, buffer, 0,
-                                                                    kFirst);
+            if constexpr (Partition::kTransposed) { // the last step may have fewer
+                constexpr u32 kLeft = kColumns - kFirst;
+                constexpr u32 kStepColumns = Partition::kStepAccColumns;
+                copy_columns<Partition, (kLeft < kStepColumns ? kLeft : kStepColumns)>(
+                    *this, buffer, 0, kFirst);
             } else {
                 copy_rows<kFirst>(buffer, acc_[kStep / kAcross]);
             }

@@ -197,7 +197,7 @@ static void complete_storage(struct jg_trial *trial, int acc_stages)
     limits.most = (int)jg_min(limits.most, jg_sm100a_scaled_stages(trial));
     config->pipeline.stages = override->has_stages
                                   ? override->values.pipeline.stages
-                                  : jg_stages_choose(trial, &smem, &limits);
+                                  : jg_stages_choose(trial, &smem, &limits, 1);
 }
 
 /* Scales of all stages lie beside the accumulators: a second one may cost stages of the

@@ -65,24 +65,36 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
  */
 enum { LEAST_STREAMED_STAGES = 6 };
 
+static int64_t count_columns_of_tiles(const struct jg_trial *trial)
+{
+    return jg_ceil_div(trial->product.n.size, trial->config.layout.tile_n);
+}
+
+/* Tiles that each of the CTAs has which run at once, of parts of K. */
+static int64_t count_tiles(const struct jg_trial *trial)
+{
+    return jg_ceil_div(trial->product.m.size, trial->config.layout.tile_m) *
+           count_columns_of_tiles(trial) * jg_max(trial->problem->batch.size, 1) *
+           jg_max(trial->config.launch.split_k, 1);
+}
+
+/* Tiles of one column read the same. */
 static int count_streamed_stages(const struct jg_trial *trial)
 {
-    const struct jg_config *config = &trial->config;
-    const int64_t tiles = jg_ceil_div(trial->product.m.size, config->layout.tile_m) *
-                          jg_ceil_div(trial->product.n.size, config->layout.tile_n) *
-                          jg_max(trial->problem->batch.size, 1);
-    const int64_t ctas =
-        jg_min(trial->facts->sm_count, tiles * jg_max(config->launch.split_k, 1));
-    const int64_t stage_bytes = (int64_t)config->layout.tile_m * JG_ROW_BYTES;
+    const int64_t ctas = jg_min(trial->facts->sm_count, count_tiles(trial));
+    const int64_t streams = jg_max(ctas / jg_max(count_columns_of_tiles(trial), 1), 1);
+    const int64_t stage_bytes = (int64_t)trial->config.layout.tile_m * JG_ROW_BYTES;
     return (int)jg_max(LEAST_STREAMED_STAGES,
-                       jg_ceil_div(JG_SM90A_STREAMED_BYTES, jg_max(ctas, 1) * stage_bytes));
+                       jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 
 static int choose_stages(const struct jg_trial *trial)
 {
     const struct jg_smem smem = jg_sm90a_smem(trial);
     const struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
-    const int fitting = jg_stages_choose(trial, &smem, &limits);
+    const int64_t tiles =
+        jg_max(jg_ceil_div(count_tiles(trial), trial->facts->sm_count), 1);
+    const int fitting = jg_stages_choose(trial, &smem, &limits, tiles);
     return trial->product.d_is_transpose
                ? (int)jg_min(fitting, count_streamed_stages(trial))
                : fitting;

@@ -29,6 +29,12 @@
 /* Of the rate that the memory's clock and bus width give: 4.4 of 4.92 TB/s. An H100, of
  * 3.35, streams weights at 2.97 (2026-11-25-h100-regret.jsonl): the same part. */
 #define MEMORY_PART 0.895
+/* What weights take that stream through CTAs of fewer than two thirds of the
+ * multiprocessors, and beside rows of A that are filled with zeros, by the part that a tile
+ * has of them: 32x4096x14336 took 29.9 us in 64 CTAs and 28.9 in 128, 1x57344x8192 238 in
+ * tiles of 64x256 and 213 in those of 128x16 (2026-11-26-h200-second-by-hand.jsonl). */
+#define FEW_STREAMS      1.015
+#define FILLED_ROWS_PART 0.02
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
@@ -176,6 +182,11 @@
  * two below, to bench/results/2026-11-24-h200-pingpong.txt. */
 #define PINGPONG_EPILOGUE 1.5
 #define PINGPONG_SHOWN    0.3
+/* Their products, for those of a tile that both share, in CTAs of several where no matrix
+ * is read: 15 products of 100 to 1600 us in tiles of 128 to 192 columns took 0.96 of what
+ * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl). */
+#define PINGPONG_PART  0.96
+#define PINGPONG_WAVES 3.0
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
  * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
 #define LEAD_SHOWN     0.4
@@ -361,6 +372,19 @@ static double missing_part_of(const struct along *along)
                                      : 0.0;
 }
 
+/* Of what a CTA by itself draws, where those of its cluster have parts of K and one tile
+ * holds the smaller input: what those of a GPC that have the same part have in common. */
+static double count_common_bytes(const struct jg_trial *trial)
+{
+    const int parts = jg_cluster_parts(&trial->config);
+    const struct along smaller = find_smaller(trial);
+    if (parts <= 1 || !trial->product.d_is_transpose || smaller.size > smaller.tile) {
+        return 0.0;
+    }
+    const double sharers = jg_larger((double)MOST_GPCS_SMS / parts, 1.0);
+    return (double)smaller.size * (double)JG_ROW_BYTES * (1.0 - 1.0 / sharers);
+}
+
 /* Clocks until a CTA has drawn a block of K. */
 static double count_draw_clk(const struct jg_trial *trial)
 {
@@ -373,7 +397,8 @@ static double count_draw_clk(const struct jg_trial *trial)
         return count_part_draw_clk(trial, drawn, (rows + columns) * row_bytes);
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
-        return drawn / l2_rate_of(trial); /* neighbours have other rows, or parts of K */
+        /* Neighbours have other rows, or parts of K. */
+        return (drawn - SHARED_PART * count_common_bytes(trial)) / l2_rate_of(trial);
     }
     const double shared = jg_lesser(jg_raster_shared_draw(trial) * row_bytes, drawn);
     const double far_clk = (drawn - SHARED_PART * (drawn - shared)) / l2_rate_of(trial);
@@ -561,8 +586,13 @@ static double count_tile_clk(const struct jg_trial *trial)
     const double blocks_clk = (double)jg_split_blocks(trial) * block_clk;
     const double epilogue_clk = count_epilogue_clk(trial);
     if (trial->config.layout.pingpong != 0) {
-        return jg_larger(blocks_clk,
-                         (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
+        const struct jg_output *output = &trial->derived.output;
+        const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
+                              output->epilogue == JG_EPILOGUE_FRAGMENTS &&
+                              output->loads_per_step == 0;
+        return (has_many ? PINGPONG_PART : 1.0) *
+                   jg_larger(blocks_clk,
+                             (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
                PINGPONG_SHOWN * epilogue_clk;
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
@@ -643,6 +673,19 @@ static double count_reread_bytes(const struct jg_trial *trial)
     return (REREAD_PART + UNEVEN_PART * missing * missing) * larger_bytes;
 }
 
+/* Of memory. Where few CTAs have the weights on their way, and where copies of A fill rows
+ * with zeros beside them, it gives less. */
+static double memory_slowness_of(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const double tile_m = trial->config.layout.tile_m;
+    const double missing = jg_larger(tile_m - (double)product->m.size, 0.0) / tile_m;
+    if (!product->d_is_transpose) {
+        return product->n.size > product->m.size ? 1.0 + FILLED_ROWS_PART * missing : 1.0;
+    }
+    return 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count ? FEW_STREAMS : 1.0;
+}
+
 void jg_sm90a_predict(struct jg_trial *trial)
 {
     const double m = (double)trial->product.m.size;
@@ -653,6 +696,7 @@ void jg_sm90a_predict(struct jg_trial *trial)
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     trial->derived.predicted_us =
-        jg_overlap(predict_kernel_us(trial), bytes / memory_bytes_s * 1e6) +
+        jg_overlap(predict_kernel_us(trial),
+                   bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6) +
         count_launch_us(trial) + trial->derived.repack_us;
 }

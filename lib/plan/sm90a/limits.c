@@ -36,10 +36,11 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
     {128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},  {64, 128}, {128, 224},
     {128, 160}, {128, 96},  {128, 112}, {128, 144}, {128, 176}, {128, 208}};
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
-    {128, 192}, {128, 128}, {64, 256}};
+    {128, 192}, {128, 128}, {64, 256}, {128, 176}, {128, 160}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16}, {128, 32}, {128, 64}, {64, 32},  {64, 64},  {64, 96},
-    {64, 128}, {256, 16}, {256, 32}, {256, 64}, {128, 128}};
+    {128, 16}, {128, 32}, {128, 64},  {64, 32},   {64, 64},
+    {64, 96},  {64, 128}, {256, 16},  {256, 32},  {256, 64},
+    {64, 160}, {64, 192}, {128, 160}, {128, 192}, {128, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -410,7 +411,7 @@ static bool check_tile(struct jg_trial *trial)
     const char *dtype = jg_dtype_name(trial->product.a.dtype);
     const struct tiles tiles = find_tiles(trial);
     if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
-        char list[128], few_columns[96];
+        char list[160], few_columns[160];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
         list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES - 1, few_columns,
                    sizeof(few_columns));

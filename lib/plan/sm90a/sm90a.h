@@ -19,8 +19,8 @@ enum {
     JG_SM90A_COPIED_ROWS = 1,  /* from anywhere, by one copy of TMA */
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
     JG_SM90A_TILES = 13,
-    JG_SM90A_PINGPONG_TILES = 3,
-    JG_SM90A_TRANSPOSED_TILES = 11,
+    JG_SM90A_PINGPONG_TILES = 5,
+    JG_SM90A_TRANSPOSED_TILES = 15,
     JG_SM90A_CLUSTERS = 3
 };
 
