@@ -72,8 +72,7 @@ class InputProducer {
     }
 
     // Of a stage that was acquired empty: this warp's threads have written their part. Who
-    // reads the stage orders that before the tensor core does (settle_copies): a fence here
-    // would wait for all copies that the threads have under way.
+    // reads the stage orders that before the tensor core does (settle_copies).
     JG_DEVICE void hand_on(u32 stage) const
     {
         __syncwarp();

@@ -16,6 +16,7 @@
 // Called by 128 threads, each with its own number, for an item; waits for stages to become
 // empty, and hands them on. Shared memory is that of the caller's CTA alone.
 #pragma once
+#include <jg/ptx/address.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/tile/line_ends.cuh>
 #include <jg/tile/thread_loader.cuh>
@@ -189,9 +190,11 @@ class ShiftedLoader {
     JG_DEVICE void fill(Producer &tiles, Smem &smem, const WorkItem &item, Then then) const
     {
         u32 oldest = 0; // of the stages that are under way
+        u32 blocks = item.k_blocks;
+        ptx::hold(blocks); // of one block the loop was taken apart, and registers spilled
 #pragma unroll 1
-        for (u32 k = 0; k < item.k_blocks + kAhead; ++k) {
-            if (k < item.k_blocks) {
+        for (u32 k = 0; k < blocks + kAhead; ++k) {
+            if (k < blocks) {
                 const u32 stage = tiles.acquire_empty().index;
                 oldest = k == 0 ? stage : oldest;
                 const u32 at = item.k_first + k * Config::kBlockK;
