@@ -77,7 +77,7 @@ Test(choose, few_rows_of_d_are_columns_of_the_multiplication)
     expect_config("1x4096x4096 bf16", "swap_ab=1");
     expect_config("1x14336x4096 bf16", "tile=128x16x64");
     expect_config("16x8192x8192 e4m3 d=bf16", "swap_ab=1");
-    expect_config("64x4096x7168 bf16", "x64x64");
+    expect_config("48x5120x5120 bf16", "tile=64x64x64");
     expect_config("64x4096x7168 bf16", "swap_ab=1");
     expect_config("4096x1x4096 bf16 d_layout=column", "tile=64x32x64");
     expect_config("160x2560x9728 bf16", "x160x64");
@@ -163,7 +163,7 @@ Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
         bool leads;
     } rows[] = {
         {"4096x4096x4096 bf16", true},
-        {"4096x4096x4096 s8", true},
+        {"4096x4096x4096 s8 config=tile=128x256", true},
         {"4096x4096x4096 bf16 c=bf16", false}, /* comes through the ring */
         {"4096x4096x4096 bf16 c=bf16 output_align=2 config=tile=128x256 pingpong=0", true},
         {"4096x4096x4096 e4m3 d=bf16", false}, /* sums are promoted */

@@ -33,7 +33,7 @@
  * multiprocessors, and beside rows of A that are filled with zeros, by the part that a tile
  * has of them: 32x4096x14336 took 29.9 us in 64 CTAs and 28.9 in 128, 1x57344x8192 238 in
  * tiles of 64x256 and 213 in those of 128x16 (2026-11-26-h200-second-by-hand.jsonl). */
-#define FEW_STREAMS      1.015
+#define FEW_STREAMS      1.02
 #define FILLED_ROWS_PART 0.02
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
 #define SHARED_BYTES_CLK      128.0
@@ -51,6 +51,7 @@
  * 9 percent (root mean square) from 65 rows on, where 20 were missed before; clusters gain
  * nothing there beside CTAs by themselves whose order is good. */
 #define SHARED_PART          0.4
+#define COMMON_COLUMNS       96 /* more tokens than these are common to parts of K */
 #define SHARED_BYTES_CLK_CTA 34.0
 #define TAKEN_BYTES_CLK      85.0
 /* A block of K where a cluster shares the smaller input only, for one that shares the
@@ -90,7 +91,7 @@
  * lacks. It runs ahead of the others, too: 304x1792x7168 took 30.7 us in tiles of 96
  * columns, of which the last has 16, and 20.0 in tiles of 64 rows, of which it has 48
  * (2026-11-26-h200-holdout.jsonl). */
-#define UNEVEN_DRAW 0.5
+#define UNEVEN_DRAW 0.8
 /* Where groups have a B each, of which few tiles of rows make use while it passes. Of eight
  * runs with 512 rows in each (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and
  * 1.12 times as long in clusters of two tiles of columns, which draw 40 bytes a clock, as
@@ -121,7 +122,7 @@
 #define ROW_BOX_CLK 11.0
 #define FILL_CLK    1500.0
 /* Bytes of lines that threads copy and shift, per clock. */
-#define SHIFTED_BYTES_CLK 26.0
+#define SHIFTED_BYTES_CLK 11.5
 #define LAUNCH_US         2.0
 /* Barriers of a cluster at its begin and end, and what its members wait for each other
  * within the ring. */
@@ -185,7 +186,7 @@
 /* Their products, for those of a tile that both share, in CTAs of several where no matrix
  * is read: 15 products of 100 to 1600 us in tiles of 128 to 192 columns took 0.96 of what
  * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl). */
-#define PINGPONG_PART  0.96
+#define PINGPONG_PART  0.95
 #define PINGPONG_WAVES 3.0
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
  * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
@@ -373,12 +374,15 @@ static double missing_part_of(const struct along *along)
 }
 
 /* Of what a CTA by itself draws, where those of its cluster have parts of K and one tile
- * holds the smaller input: what those of a GPC that have the same part have in common. */
+ * holds the smaller input: what those of a GPC that have the same part have in common. With
+ * few columns it does not show: 48x5120x5120 took 19.4 us in two parts of 128x64, and 16.6
+ * in whole 64x64 (2026-11-26-h200-second-few_rows.jsonl). */
 static double count_common_bytes(const struct jg_trial *trial)
 {
     const int parts = jg_cluster_parts(&trial->config);
     const struct along smaller = find_smaller(trial);
-    if (parts <= 1 || !trial->product.d_is_transpose || smaller.size > smaller.tile) {
+    if (parts <= 1 || !trial->product.d_is_transpose || smaller.size > smaller.tile ||
+        smaller.size <= COMMON_COLUMNS) {
         return 0.0;
     }
     const double sharers = jg_larger((double)MOST_GPCS_SMS / parts, 1.0);
@@ -680,10 +684,10 @@ static double memory_slowness_of(const struct jg_trial *trial)
     const struct jg_product *product = &trial->product;
     const double tile_m = trial->config.layout.tile_m;
     const double missing = jg_larger(tile_m - (double)product->m.size, 0.0) / tile_m;
-    if (!product->d_is_transpose) {
-        return product->n.size > product->m.size ? 1.0 + FILLED_ROWS_PART * missing : 1.0;
-    }
-    return 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count ? FEW_STREAMS : 1.0;
+    const bool has_few = 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count;
+    const bool fills_rows = !product->d_is_transpose && product->n.size > product->m.size;
+    return (has_few ? FEW_STREAMS : 1.0) *
+           (fills_rows ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 
 void jg_sm90a_predict(struct jg_trial *trial)
