@@ -6,8 +6,8 @@
 // where in a chunk of 16 they begin. A thread copies the whole chunks that hold them
 // (cp.async, which takes no registers while it is under way) to where the line is to be,
 // and the last one beside it (LineEnds). When they have landed, a warp reads its lines,
-// shifts them, and stores them where the tensor core takes them. All stages but one or two
-// are under way at a time.
+// shifts them, and stores them where the tensor core takes them. Half of the stages are
+// under way at a time.
 //
 // Bytes beside the line in its first chunk are read, as long as they do not lie before the
 // matrix: there elements are loaded. What lies behind the line's last element is 0 and is
@@ -37,6 +37,7 @@ struct ShiftedOperand {
     static_assert(kLinesOf<Operand> % kStepLines == 0, "threads share lines out");
     static_assert(32 % kChunks == 0, "a line is one warp's: it reads all before it stores");
     static_assert(kStepBytes % 1024 == 0, "after which the swizzle repeats");
+    static_assert(kStepLines % kChunkBytes == 0, "so that a step on a line begins alike");
 
     // A thread's lines that lie at one distance in memory: of one panel or accumulator, and
     // no more than registers hold.
@@ -63,24 +64,24 @@ struct ShiftedOperand {
             const u32 line = first * kStepLines + thread / kChunks;
             const auto at = lines.place(line, 0);
             const u32 left = at.inner < inner_size ? inner_size - at.inner : 0;
-            const u32 bytes = min_u32(kLineBytes, left * sizeof(T));
+            const u32 shift = static_cast<u32>(at.source) % kChunkBytes; // of all of them
+            // Of a line that exists, from its first chunk on; and of what is copied.
+            const u32 end = left > 0 ? shift + min_u32(kLineBytes, left * sizeof(T)) : 0;
+            const u32 rest = end - min_u32(end, offset);
+            const u32 bytes = min_u32(rest, kChunkBytes);
+            const u64 address = at.source - shift + offset;
             const u32 target = tile + thread * kChunkBytes + first * kStepBytes;
             const u32 end_target = ends + line * kChunkBytes;
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const u64 source = at.source + i * line_step;
-                const u32 shift = static_cast<u32>(source) % kChunkBytes;
-                const bool exists = at.outer + i * kStepLines < outer_size && bytes > 0;
-                const u32 end =
-                    exists ? shift + bytes : 0; // of the line, from the chunk on
-                const u64 address = source - shift + offset;
-                const u32 rest = end - min_u32(end, offset);
-                ptx::copy_async_if<kChunkBytes>(target + i * kStepBytes, address,
-                                                min_u32(rest, kChunkBytes),
-                                                address >= lines.matrix || rest == 0);
+                const u64 source = address + i * line_step;
+                const bool exists = at.outer + i * kStepLines < outer_size;
+                const u32 own = exists ? bytes : 0;
+                ptx::copy_async_if<kChunkBytes>(target + i * kStepBytes, source, own,
+                                                own == 0 || source >= lines.matrix);
                 ptx::copy_async_if<kChunkBytes>(
-                    end_target + i * kStepLines * kChunkBytes, address + kChunkBytes,
-                    rest - min_u32(rest, kChunkBytes), chunk == kChunks - 1);
+                    end_target + i * kStepLines * kChunkBytes, source + kChunkBytes,
+                    exists ? rest - bytes : 0, chunk == kChunks - 1);
             }
         }
         if (lines.begins_before()) {
@@ -95,7 +96,6 @@ struct ShiftedOperand {
         const u32 offset = thread * kChunkBytes;
         const u32 from = tile + offset;
         const u32 to = tile + Swizzle::swizzled_offset(offset);
-        const u32 line_step = static_cast<u32>(lines.step()) * kStepLines;
         // The next chunk, and from one step to the next.
         const bool is_last = chunk == kChunks - 1;
         const u32 next =
@@ -111,11 +111,11 @@ struct ShiftedOperand {
                                        next + (first + i) * next_step);
             }
             const auto at = lines.place(first * kStepLines + thread / kChunks, 0);
-            const u32 low = static_cast<u32>(at.source);
+            const u32 bytes = static_cast<u32>(at.source) % kChunkBytes;
             __syncwarp(); // the lines are read
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const ShiftedChunk shifted(pairs[i], (low + i * line_step) % kChunkBytes);
+                const ShiftedChunk shifted(pairs[i], bytes);
                 ptx::store_shared_4(to + (first + i) * kStepBytes, shifted.words);
             }
         }
@@ -165,8 +165,9 @@ class ShiftedLoader {
     using B = InputB<Config>;
     using LoaderA = ShiftedOperand<A, Config::kGateHalves>;
     using LoaderB = ShiftedOperand<B, Config::kGateHalves>;
-    // Stages that are under way: one is shifted meanwhile, or read.
-    static constexpr u32 kAhead = Config::kStages > 3 ? Config::kStages - 2 : 1;
+    // Stages that are under way. The others are full or read: who multiplies gives a stage
+    // back when it has the next one, and with one or two of them it would be waited for.
+    static constexpr u32 kAhead = Config::kStages > 3 ? Config::kStages / 2 : 1;
     static_assert(Config::kKGroup == 1 && Config::kClusterM * Config::kClusterN == 1,
                   "each CTA loads for itself");
 
