@@ -4,7 +4,7 @@
  * and groups, by every config that the plan offers, have the same bits.
  *
  * Usage: invariant_rows [ARCH DRIVER [NUMBER]]. Without arguments on the GPU, with a larger
- * K; exit 77 without one. With them on that driver, where every 54th config is tried;
+ * K; exit 77 without one. With them on that driver, where every 63rd config is tried;
  * JIT_GEMM_TEST_EVERY=1 tries all; NUMBER is that of the only problem. Prints a line for
  * each problem.
  */
@@ -542,7 +542,7 @@ int main(int argc, char **argv)
                                               .arch = is_gpu ? NULL : argv[1],
                                               .driver = is_gpu ? NULL : argv[2]};
     k_size = is_gpu ? GPU_K : EMULATED_K;
-    every = given != NULL ? atoi(given) : is_gpu ? 1 : 54;
+    every = given != NULL ? atoi(given) : is_gpu ? 1 : 63;
     need(every > 0, "JIT_GEMM_TEST_EVERY is a number from 1");
     const jit_gemm_status status = jit_gemm_context_create(&options, &context);
     if (is_gpu && status != JIT_GEMM_OK) {
