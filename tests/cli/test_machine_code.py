@@ -393,10 +393,7 @@ if __name__ == "__main__":
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
                        [make_test(arch, words, way_out) for arch in CHIPS
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
-                       [make_test(arch, words) for arch in ("sm_90a", "sm_100a")
-                        for words in THREAD_LOADS] +
                        [make_full_test(words) for words in FULL] +
-                       [make_copy_test(arch, words) for arch in ("sm_90a", "sm_100a")
-                        for words in COPIES] +
-                       [make_maps_test(arch, words) for arch in ("sm_90a", "sm_100a")
-                        for words in MAPPED]))
+                       [make(arch, words)
+                        for make, rows in ((make_test, THREAD_LOADS), (make_copy_test, COPIES), (make_maps_test, MAPPED))
+                        for arch in ("sm_90a", "sm_100a") for words in rows]))
