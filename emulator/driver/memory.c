@@ -36,11 +36,12 @@ static struct emu_owned *note_owned(CUcontext context, uint64_t address, uint64_
     if (emu_driver.allocation_count == emu_driver.allocation_room) {
         emu_driver.allocation_room = emu_driver.allocation_count * 2 + 64;
         emu_driver.allocations =
-            emu_realloc(emu_driver.allocations, emu_driver.allocation_room * sizeof(owned));
+            emu_realloc(emu_driver.allocations,
+                        emu_driver.allocation_room * sizeof(struct emu_owned *));
     }
     size_t at = first_above(address);
     memmove(emu_driver.allocations + at + 1, emu_driver.allocations + at,
-            (emu_driver.allocation_count - at) * sizeof(owned));
+            (emu_driver.allocation_count - at) * sizeof(struct emu_owned *));
     emu_driver.allocations[at] = owned;
     emu_driver.allocation_count++;
     return owned;
@@ -68,7 +69,7 @@ static void release(struct emu_owned *owned)
 {
     size_t at = first_above(owned->address) - 1;
     memmove(emu_driver.allocations + at, emu_driver.allocations + at + 1,
-            (emu_driver.allocation_count - at - 1) * sizeof(owned));
+            (emu_driver.allocation_count - at - 1) * sizeof(struct emu_owned *));
     emu_driver.allocation_count--;
     let_go(owned);
 }
