@@ -94,7 +94,8 @@ static void resolve_mma(struct jg_config_override *override)
     override->has_swap_ab = true; /* 0 where it was not */
 }
 
-/* Has the chip this tile for the product as it is and for the transposed one? */
+/* Has the chip this tile, in turn or shared, for the product as it is and for the
+ * transposed one? */
 static bool has_both_ways(const struct jg_arch *arch, const struct jg_problem *problem,
                           const struct jg_config_layout *wanted)
 {
@@ -102,7 +103,8 @@ static bool has_both_ways(const struct jg_arch *arch, const struct jg_problem *p
     struct jg_config config;
     for (int i = 0; arch->candidate(problem, i, &config); i++) {
         const struct jg_config_layout *layout = &config.layout;
-        if (layout->tile_m == wanted->tile_m && layout->tile_n == wanted->tile_n) {
+        if (layout->tile_m == wanted->tile_m && layout->tile_n == wanted->tile_n &&
+            layout->pingpong == wanted->pingpong) {
             has_way[layout->swap_ab != 0] = true;
         }
     }

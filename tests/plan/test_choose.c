@@ -209,6 +209,9 @@ Test(choose, warpgroups_take_tiles_in_turn_where_the_epilogue_is_long)
     expect_config("4096x24576x1536 bf16", "tile=128x176x64 pingpong=1");
     expect_config("4096x4096x4096 bf16 c=bf16", "tile=128x256x64 cluster");
     expect_config("4096x24576x1536 e4m3 d=bf16 c=bf16", "tile=128x192x128 cluster");
+    /* The transposed kernel, which has this tile too, takes none in turn. */
+    expect_config("130x776x320 f16 d_layout=column config=tile=128x192 pingpong=1",
+                  "tile=128x192x64 pingpong=1");
 }
 
 Test(choose, tiles_in_turn_have_a_ring_for_matrices)
