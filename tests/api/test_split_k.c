@@ -187,8 +187,9 @@ Test(split_k, serial_order_gives_the_sum_of_the_parts_in_the_order_of_k)
         struct fixture fixture;
         open_fixture(&fixture, rows[row].arch, rows[row].settings, 0);
         jit_gemm *split = create(&fixture, rows[row].problem);
-        jit_gemm *part = create(&fixture, "200x136x520 bf16 d=f32 dynamic=k");
-        jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
+        jit_gemm *part =
+            create(&fixture, "200x136x520 bf16 d=f32 dynamic=k config=split_k=1");
+        jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
         const struct workspace workspace = make_workspace(&fixture, workspace_bytes(split));
 
         float *got = run(&fixture, split, 0, 0, workspace.address);
@@ -251,7 +252,7 @@ Test(split_k, cluster_gives_the_bits_of_serial_order_without_a_workspace)
         open_fixture(&fixture, "sm_90a", rows[row].settings, 0);
         jit_gemm *serial = create(&fixture, rows[row].serial);
         jit_gemm *cluster = create(&fixture, rows[row].cluster);
-        jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
+        jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
         const struct workspace workspace =
             make_workspace(&fixture, workspace_bytes(serial));
 
@@ -288,7 +289,7 @@ static void share_workspace(const char *arch, const char *const problems[KERNELS
         gemms[i] = create(&fixture, problems[i]);
         most = workspace_bytes(gemms[i]) > most ? workspace_bytes(gemms[i]) : most;
     }
-    jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
+    jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
     const struct workspace workspace = make_workspace(&fixture, most);
     float *expected = run(&fixture, whole, 0, 0, 0);
 
@@ -334,7 +335,7 @@ Test(split_k, larger_launch_than_planned_needs_a_larger_workspace_and_says_so)
     open_fixture(&fixture, "sm_100a", "async=latest,sms=4", 1);
     jit_gemm *small = create(&fixture, "m=128 n=136 k=520 a=bf16 d=f32 dynamic=m "
                                        "config=mma=128x64 cluster=1x1 split_k=2");
-    jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32");
+    jit_gemm *whole = create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
     const size_t needed = LOCK_BYTES + (size_t)2 * 3 * 128 * 64 * sizeof(float);
     const struct workspace workspace = make_workspace(&fixture, needed);
     jit_gemm_args args = {.struct_size = sizeof(args),
