@@ -9,8 +9,9 @@ import os
 import sys
 import unittest
 
-from support import CompilerTest, main, optional
+from support import CompilerTest, main, optional, prefer_torch
 
+prefer_torch()
 torch = optional("torch")
 ON_GPU = (
     torch is not None
