@@ -1,29 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The operator of torch: results, fake tensors, torch.compile, gradients, graphs.
+"""The operator of torch: results, fake tensors, torch.compile, gradients, graphs."""
 
-With a GPU that torch sees all of it runs there; without one on tensors of the host and the
-emulator. JIT_GEMM_TEST_DEVICE=emulator takes the emulator beside a GPU, too.
-"""
-
-import os
 import unittest
 
-from support import CompilerTest, main, optional, prefer_torch
+from support import CompilerTest, main
+from torch_support import DEVICE, ON_GPU, WHERE, torch
 
-prefer_torch()
-torch = optional("torch")
-ON_GPU = (
-    torch is not None
-    and torch.cuda.is_available()
-    and os.environ.get("JIT_GEMM_TEST_DEVICE") != "emulator"
-)
 if torch is not None:
     import jit_gemm
     import jit_gemm.torch as jt
     from torch import library
 
-    DEVICE = torch.device("cuda" if ON_GPU else "cpu")
-    WHERE = {} if ON_GPU else {"device": "emulator"}
     DTYPE = torch.bfloat16
 
 
@@ -58,7 +45,7 @@ class Results(TorchTest):
     def test_a_product_is_torchs(self):
         a, weight, bias, r = random(72, 48), random(40, 48), random(40), random(72, 40)
         result = jit_gemm.gemm(a, weight.T, "d = relu(acc + bias) + r;", bias=bias, r=r, **WHERE)
-        self.assertEqual((result.dtype, result.device.type), (DTYPE, DEVICE.type))
+        self.assertEqual((result.dtype, result.device.type), (DTYPE, DEVICE))
         sums = a.double() @ weight.double().T
         self.expect_close(result, torch.relu(sums + bias.double()) + r.double(), 48)
         op = jt.gemm(a, weight.T, "d = relu(acc + bias) + r;", bias=bias, r=r, **WHERE)

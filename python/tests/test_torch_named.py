@@ -1,30 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Each of the library's own epilogues beside the same computed by PyTorch.
+"""Each of the library's own epilogues beside the same computed by PyTorch. Without a GPU they are
+smaller."""
 
-With a GPU that torch sees all of it runs there; without one on tensors of the host and the
-emulator, smaller. JIT_GEMM_TEST_DEVICE=emulator takes the emulator beside a GPU, too.
-"""
-
-import os
 import sys
 import unittest
 
-from support import CompilerTest, main, optional, prefer_torch
+from support import CompilerTest, main
+from torch_support import DEVICE, ON_GPU, WHERE, torch
 
-prefer_torch()
-torch = optional("torch")
-ON_GPU = (
-    torch is not None
-    and torch.cuda.is_available()
-    and os.environ.get("JIT_GEMM_TEST_DEVICE") != "emulator"
-)
 if torch is not None:
     import jit_gemm
     import jit_gemm.torch as jt
     from torch.nn import functional
 
-DEVICE = "cuda" if ON_GPU else "cpu"
-WHERE = {} if ON_GPU else {"device": "emulator"}
 M, N, K = (1024, 768, 512) if ON_GPU else (128, 192, 64)
 SCALARS = {"low": -2.0, "high": 3.0, "slope": 0.25, "scale": 1.25, "seed": 7.0, "keep": 0.75}
 

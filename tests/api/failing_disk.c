@@ -17,6 +17,7 @@
 
 #include "api_fixture.h"
 #include "plain_test.h"
+#include "strides.h"
 
 enum function {
     OPENAT,
@@ -202,8 +203,8 @@ static void build_under_fault(struct api_fixture *fixture, bool is_filled)
  * JIT_GEMM_TEST_EVERY=1 at each. */
 static int read_every(void)
 {
-    const char *text = getenv("JIT_GEMM_TEST_EVERY");
-    return text != NULL && atoi(text) == 1 ? 1 : 8;
+    const int usual = 8;
+    return test_stride(usual) == 1 ? 1 : usual;
 }
 
 /* Every call that a build without a fault makes. */

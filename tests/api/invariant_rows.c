@@ -15,6 +15,7 @@
 
 #include "jit_gemm/device.h"
 #include "jit_gemm/jit_gemm.h"
+#include "strides.h"
 
 enum {
     POOL = 61, /* different rows, a prime */
@@ -535,15 +536,13 @@ static void try_problem(const struct problem *of, int number)
 
 int main(int argc, char **argv)
 {
-    const char *given = getenv("JIT_GEMM_TEST_EVERY");
     const bool is_gpu = argc < 3;
     const int only = argc > 3 ? atoi(argv[3]) : 0; /* from 1; 0: all */
     const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = is_gpu ? NULL : argv[1],
                                               .driver = is_gpu ? NULL : argv[2]};
     k_size = is_gpu ? GPU_K : EMULATED_K;
-    every = given != NULL ? atoi(given) : is_gpu ? 1 : 63;
-    need(every > 0, "JIT_GEMM_TEST_EVERY is a number from 1");
+    every = test_stride(is_gpu ? 1 : 63);
     const jit_gemm_status status = jit_gemm_context_create(&options, &context);
     if (is_gpu && status != JIT_GEMM_OK) {
         printf("skipped: %s\n", jit_gemm_last_error());

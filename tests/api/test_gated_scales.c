@@ -15,6 +15,7 @@
 #include "draws.h"
 #include "emulated_fixture.h"
 #include "jit_gemm/scales.h"
+#include "strides.h"
 #include "verify/quantise.h"
 
 /* A or B: `mn` rows along K. */
@@ -296,7 +297,7 @@ static void expect_exact(const char *words, const char *settings)
 static void expect_types(int row, const char *sizes, const char *settings)
 {
     static const char *const types[] = {"a=mxfp8", "a=mxfp4", "a=nvfp4"};
-    const int step = emulated_stride(3);
+    const int step = test_stride(3);
     for (int i = row % step; i < 3; i += step) {
         char text[200];
         snprintf(text, sizeof(text), "%s d=f32 %s", types[i], sizes);

@@ -12,6 +12,7 @@
 
 #include "draws.h"
 #include "emulated_fixture.h"
+#include "strides.h"
 #include "verify/elements.h"
 
 enum { GAP = 3, BATCH_GAP = 7 }; /* scales between rows and between batches */
@@ -344,7 +345,7 @@ static const char *const kinds[] = {
 /* A chip has one half of the list as a rule, the other chip has the other. */
 static void expect_half(const char *arch, int half)
 {
-    const int count = COUNT_OF(kinds) / emulated_stride(2);
+    const int count = COUNT_OF(kinds) / test_stride(2);
     const int first = count < COUNT_OF(kinds) ? half * count : 0;
     expect_exact(arch, kinds + first, count, SIZES, false);
 }

@@ -13,6 +13,7 @@
 
 #include "draws.h"
 #include "emulated_fixture.h"
+#include "strides.h"
 #include "verify/elements.h"
 
 enum { PIECE_ROWS = 128, PIECE_BLOCKS = 4, NAN_OF_UE8M0 = 0xff, NAN_OF_UE4M3 = 0x7f };
@@ -274,7 +275,7 @@ static void expect_some(size_t row, int usual, const char *sizes, int k, const c
                         const char *settings)
 {
     jit_gemm_context *context = emulated_open("sm_100a", settings);
-    const int step = emulated_stride(usual);
+    const int step = test_stride(usual);
     for (int i = (int)row % step; i < TYPES; i += step) {
         char text[256];
         snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", sizes,
@@ -454,7 +455,7 @@ static void expect_packed(int first, int usual, const char *sizes, int k,
                           const char *config, const char *settings)
 {
     jit_gemm_context *context = emulated_open("sm_100a", settings);
-    const int step = emulated_stride(usual);
+    const int step = test_stride(usual);
     for (int i = first % step; i < PACKED_TYPES * LAYOUTS * LAYOUTS; i += step) {
         const int type = i % PACKED_TYPES;
         char text[320];
@@ -617,7 +618,7 @@ Test(multiplied_scales, sums_that_end_inside_of_an_instruction_are_the_hosts)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static const char *const names[] = {"mxfp4", "nvfp4"};
         jit_gemm_context *context = emulated_open("sm_100a", rows[i].settings);
-        const int step = emulated_stride(2);
+        const int step = test_stride(2);
         for (int j = (int)i % step; j < 2; j += step) {
             char text[256];
             snprintf(text, sizeof(text), "a=%s d=f32 %s", names[j], rows[i].problem);

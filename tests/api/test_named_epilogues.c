@@ -13,6 +13,7 @@
 #include "jit_gemm/convert.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/named_epilogues.h"
+#include "strides.h"
 #include "verify/random.h"
 
 enum { SIZE = 16, ELEMENTS = SIZE * SIZE, ARCHS = 2 };
@@ -444,8 +445,7 @@ static jit_gemm_named_epilogue named_at(uint32_t index, jit_gemm_dtype d)
 static void expect_formulas(uint32_t chip)
 {
     struct fixture fixture;
-    const char *every = getenv("JIT_GEMM_TEST_EVERY");
-    const uint32_t step = every != NULL && atoi(every) == 1 ? 1 : ARCHS;
+    const uint32_t step = test_stride(ARCHS) == 1 ? 1 : ARCHS;
     open_fixture(&fixture, archs[chip]);
     for (uint32_t i = chip % step; i < jit_gemm_epilogue_named_count(); i += step) {
         const jit_gemm_named_epilogue named = named_at(i, JIT_GEMM_DTYPE_F32);

@@ -10,6 +10,7 @@
 #include "compile/build.h"
 #include "cuda/nvjitlink.h"
 #include "plan/compiled.h"
+#include "strides.h"
 #include "unit_maker.h"
 
 #define PROBLEM "256x256x64 bf16"
@@ -82,9 +83,7 @@ Test(link_epilogue, ltoir_of_any_older_architecture_becomes_a_whole_kernel)
                 {"sm_100a", "compute_80"}, {"sm_100a", "sm_90a"},
                 {"sm_100a", "sm_100a"},    {"sm_100a", "sm_100f"},
                 {"sm_103a", "compute_90"}, {"sm_103a", "sm_100a"}};
-    const char *text = getenv("JIT_GEMM_TEST_EVERY"); /* most of it is the linker's time */
-    const int every = text != NULL ? atoi(text) : 1;
-    cr_assert_gt(every, 0, "JIT_GEMM_TEST_EVERY=%s is no number of entries", text);
+    const int every = test_stride(1); /* most of it is the linker's time */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i += (size_t)every) {
         struct jg_binary binary = {0};
 

@@ -3,7 +3,6 @@
  * the text of ranges. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,6 +10,7 @@
 #include "base/math.h"
 #include "plan/bands.h"
 #include "plan_fixture.h"
+#include "strides.h"
 
 /* A problem with its range, on a chip. */
 struct sweep {
@@ -123,13 +123,6 @@ static void expect_needed(const struct sweep *sweep)
     }
 }
 
-/* Every how many of its cases a test takes: JIT_GEMM_TEST_EVERY, or each. */
-static size_t stride(void)
-{
-    const char *every = getenv("JIT_GEMM_TEST_EVERY");
-    return every == NULL ? 1 : (size_t)jg_max(atoi(every), 1);
-}
-
 static const char *const chips[] = {"sm_90a", "sm_100a"};
 
 Test(bands, cover_the_range_within_the_loss_and_no_kernel_is_too_many)
@@ -142,7 +135,8 @@ Test(bands, cover_the_range_within_the_loss_and_no_kernel_is_too_many)
         {"m=256 n=512 a=f16 dynamic=k workspace=64m", "k=64..8192 loss=2%"},
         {"m=64 n=256 k=512 a=bf16 dynamic=batch,m", "batch=1..300"},
     };
-    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i += stride()) {
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]);
+         i += (size_t)test_stride(1)) {
         struct sweep sweep =
             sweep_of(chips[i % 2], cases[i / 2].problem, cases[i / 2].range);
         expect_cover(&sweep);
@@ -155,7 +149,7 @@ Test(bands, a_greater_loss_needs_fewer_kernels)
 {
     static const char *const ranges[] = {"m=1..8192 loss=0%", "m=1..8192 loss=20%",
                                          "m=1..8192 loss=1000%"};
-    for (size_t chip = 0; chip < 2; chip += stride()) {
+    for (int chip = 0; chip < 2; chip += test_stride(1)) {
         size_t before = SIZE_MAX;
         for (int i = 0; i < 3; i++) {
             struct sweep sweep =

@@ -58,14 +58,6 @@ void emulated_free(jit_gemm_context *context, uint64_t address)
     }
 }
 
-int emulated_stride(int usual)
-{
-    const char *every = getenv("JIT_GEMM_TEST_EVERY");
-    const int stride = every != NULL ? atoi(every) : usual;
-    cr_assert_gt(stride, 0, "JIT_GEMM_TEST_EVERY=%s is no number of entries", every);
-    return stride;
-}
-
 double emulated_dot(const double *a, const double *b, int64_t count)
 {
     double sum = 0;

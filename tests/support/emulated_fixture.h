@@ -31,9 +31,6 @@ uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t byt
 /* Frees it; nothing where the address is 0. */
 void emulated_free(jit_gemm_context *context, uint64_t address);
 
-/* Every how many entries of a list are taken: JIT_GEMM_TEST_EVERY, or `usual`. */
-int emulated_stride(int usual);
-
 /* The sum of products of two rows. */
 double emulated_dot(const double *a, const double *b, int64_t count);
 

@@ -280,28 +280,25 @@ class ThreadPlaces {
     JG_DEVICE LinesA a(const WorkItem &work, u32 k) const
     {
         const u32 end = kEndsA ? work.group_end : kOwnN ? work.column_end : shape_.m;
-        return {reinterpret_cast<u64>(a_.template base<A>(work.batch)),
-                a_.ld,
-                work.row,
-                k,
-                end,
-                k_end(work)};
+        return lines<LinesA, A>(a_, work, work.row, k, end);
     }
     JG_DEVICE LinesB b(const WorkItem &work, u32 k) const
     {
         const u32 end = kEndsB ? work.group_end : kOwnN ? work.column_end : shape_.n;
-        return {reinterpret_cast<u64>(b_.template base<B>(work.batch)),
-                b_.ld,
-                work.col,
-                k,
-                end,
-                k_end(work)};
+        return lines<LinesB, B>(b_, work, work.col, k, end);
     }
 
   private:
-    JG_DEVICE u32 k_end(const WorkItem &work) const
+    template <class Lines, class T>
+    JG_DEVICE Lines lines(const GroupMatrix<Config> &matrix, const WorkItem &work, u32 row,
+                          u32 k, u32 end) const
     {
-        return kEndsK ? work.k_end : shape_.k;
+        return {reinterpret_cast<u64>(matrix.template base<T>(work.batch)),
+                matrix.ld,
+                row,
+                k,
+                end,
+                kEndsK ? work.k_end : shape_.k};
     }
 
     const ShapeT &shape_;

@@ -185,7 +185,8 @@
 #define PINGPONG_SHOWN    0.3
 /* Their products, for those of a tile that both share, in CTAs of several where no matrix
  * is read: 15 products of 100 to 1600 us in tiles of 128 to 192 columns took 0.96 of what
- * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl). */
+ * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl); fitted
+ * with that day's other runs. */
 #define PINGPONG_PART  0.95
 #define PINGPONG_WAVES 3.0
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
