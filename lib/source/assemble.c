@@ -212,13 +212,12 @@ static void print_traits(const struct jg_problem *problem, struct jg_str *out)
 
 static void print_number(const char *name, int64_t value, struct jg_str *out)
 {
-    jg_str_printf(out, "    static constexpr jg::u32 %s = %lld;\n", name, (long long)value);
+    jg_str_printf(out, "    enum : jg::u32 { %s = %lld };\n", name, (long long)value);
 }
 
 static void print_flag(const char *name, bool value, struct jg_str *out)
 {
-    jg_str_printf(out, "    static constexpr bool %s = %s;\n", name,
-                  value ? "true" : "false");
+    jg_str_printf(out, "    enum : bool { %s = %s };\n", name, value ? "true" : "false");
 }
 
 static void print_type(const char *name, jit_gemm_dtype dtype, struct jg_str *out)

@@ -24,9 +24,9 @@ jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
     jg_str_printf(text,
                   "\n#include <jg/pack/pack_kernel.cuh>\n\n"
                   "struct Config {\n"
-                  "    static constexpr jg::u32 kElementBytes = %u;\n"
-                  "    static constexpr jg::u32 kScaleRows = 1;\n"
-                  "    static constexpr jg::u32 kParamsBytes = %zu;\n"
+                  "    enum : jg::u32 { kElementBytes = %u };\n"
+                  "    enum : jg::u32 { kScaleRows = 1 };\n"
+                  "    enum : jg::u32 { kParamsBytes = %zu };\n"
                   "    static constexpr jg::ScaleLayout kFrom = jg::ScaleLayout::%s;\n"
                   "    static constexpr jg::ScaleLayout kTo = jg::ScaleLayout::%s;\n"
                   "};\n\n",

@@ -6,11 +6,13 @@ of CUDA is needed; the cubin comes from NVRTC. Prints TAP.
 """
 import json
 import re
+import struct
 import sys
 
 from cli_harness import (ARCH, SMALL, Folder, expect, expect_exit, named_tests, need_compiler,
                          run_tests, tool)
 
+MOST_VARIABLES = 30  # 16 to 25 today; with constants of classes among them over 250
 SECTION = '\t.section\t.text.NAME,"ax",@progbits\n.text.NAME:\n'
 # A prologue of 2; a loop over tiles at 0x20 with one over K at 0x30, whose wait is repeated at the
 # end of the code. Turn: 7 instructions, of which 2 multiply.
@@ -266,6 +268,32 @@ def test_damaged_facts_are_refused_not_read():
             expect(done.returncode in (0, 1), f"crashed with byte {at} changed", done)
             refused += done.returncode
         expect(refused > 0, "no change was noticed")
+
+
+def variables_of(cubin):
+    """Names of what has a place in memory, by the table of symbols of an ELF file of 64 bits."""
+    (offset,) = struct.unpack_from("<Q", cubin, 0x28)
+    (count,) = struct.unpack_from("<H", cubin, 0x3C)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", cubin, offset + 64 * i) for i in range(count)]
+    (symbols,) = [section for section in sections if section[1] == 2]
+    names = sections[symbols[6]][4]
+    for at in range(symbols[4], symbols[4] + symbols[5], 24):
+        name, info, _, section, _, _ = struct.unpack_from("<IBBHQQ", cubin, at)
+        if info % 16 == 1 and section != 0:
+            yield cubin[names + name:cubin.index(b"\0", names + name)].decode()
+
+
+def test_constants_of_classes_leave_no_variables():
+    need_compiler()
+    with Folder() as folder:
+        for arch in ("sm_90a", "sm_100a"):
+            for words in ([], ["epilogue=bias_residual"]):
+                path = folder.path / "kernel.cubin"
+                expect_exit(tool("build", *SMALL, *words, "--arch", arch, "-o", path), 0)
+                found = list(variables_of(path.read_bytes()))
+                # What has a type of its own, texts of instructions, and a few of namespaces.
+                expect(any("kScheduler" in name for name in found), f"{arch}: {found}")
+                expect(len(found) <= MOST_VARIABLES, f"{arch} {words}: {len(found)}: {found}")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 #include <jg/pack/pack_kernel.cuh>
 
 struct Config {
-    static constexpr jg::u32 kElementBytes = 1;
-    static constexpr jg::u32 kScaleRows = 1;
-    static constexpr jg::u32 kParamsBytes = 48;
+    enum : jg::u32 { kElementBytes = 1 };
+    enum : jg::u32 { kScaleRows = 1 };
+    enum : jg::u32 { kParamsBytes = 48 };
     static constexpr jg::ScaleLayout kFrom = jg::ScaleLayout::kMnK4;
     static constexpr jg::ScaleLayout kTo = jg::ScaleLayout::k128x4;
 };

@@ -37,6 +37,9 @@ static void sort(int *numbers, size_t count)
     qsort(numbers, count, sizeof(*numbers), compare);
 }
 """,
+    "kernel_src/jg/good.cuh": "struct Tile {\n    enum : u32 { kRows = 64 };\n"
+                              "    static constexpr char kText[] = \"text\";\n};\n"
+                              "template <class T>\nconstexpr u32 kBits = 8 * sizeof(T);\n",
     "sketches/other.c": "static int is_free(char *p)\n{\n    return !p || sizeof p == 0;\n}\n",
 }
 # What is planted in a function whose p is a pointer, and the words that the checker must say.
@@ -68,6 +71,8 @@ ELSEWHERE = [
     ("// %s\n" % ("TO" + "DO"), "unfinished mark"),
     ("int x;\n" * 801, "802 lines; at most 800"),
 ]
+ON_DEVICE = ["struct Tile {\n    static constexpr u32 kRows = 64;\n};\n",
+             "struct Tile {\n    static constexpr bool kIsWhole = true;\n};\n", "constexpr u32 kRows = 64;\n"]
 
 
 def problems_of(files):
@@ -88,9 +93,11 @@ def main():
     for line, words in IN_FUNCTION:
         bad.append(("static int f(const char *p, struct node *node, int n)\n{\n"
                     f"    {line}\n    return n;\n}}\n", words))
-    for planted, words in bad:
-        text = problems_of({**GOOD, "lib/base/bad.c": planted})
-        if words not in text or "lib/base/bad.c:" not in text:
+    bad = [("lib/base/bad.c", planted, words) for planted, words in bad]
+    bad += [("kernel_src/jg/bad.cuh", planted, "becomes a variable of the kernel") for planted in ON_DEVICE]
+    for name, planted, words in bad:
+        text = problems_of({**GOOD, name: planted})
+        if words not in text or f"{name}:" not in text:
             failures.append(f"{planted!r}: expected '{words}', got:\n{text}")
     for failure in failures:
         print(failure)

@@ -84,7 +84,7 @@ static void expect_refused(const char *name, int size)
 /* The members of the struct whose function a snippet becomes. */
 Test(embedded, names_around_the_snippet_are_refused)
 {
-    static const char *const before[] = {"struct ", "constexpr jg::u32 ", "constexpr bool ",
+    static const char *const before[] = {"struct ", "enum : jg::u32 { ", "enum : bool { ",
                                          "static JG_DEVICE void "};
     int count = 0;
     for (size_t i = 0; i < jg_embedded_file_count; i++) {

@@ -62,7 +62,7 @@ def facts_of_inputs(constants, a, k, is_copied):
 
 
 def facts_of_unit(unit, k):
-    constants = dict(re.findall(r"static constexpr \S+ (\w+) = ([^;]*);", unit))
+    constants = dict(re.findall(r"(?:enum :|static constexpr) \S+ (?:{ )?(\w+) = (.*?)(?: })?;", unit))
     for name, value in constants.items():
         yield name, value if name not in SIZES or value in ("0", "1") else "more"
     yield from facts_of_inputs(constants, re.search(r"using A = ([^;]*);", unit)[1], k,

@@ -6,8 +6,8 @@ Usage: check_style.py ROOT
 
 Bytes: UTF-8 (ASCII below kernel_src), LF, final newline, no trailing blanks, no tabs, no
 invisible characters. Names: snake_case for sources. Lengths: the limits below. Text: no
-paths of somebody's machine, no unfinished marks. SPDX line in every source. Dialect: see
-c_dialect.py, which lists the folders that are held.
+paths of somebody's machine, no unfinished marks. SPDX line in every source. Constants of device
+code are enumerators. Dialect: see c_dialect.py, which lists the folders that are held.
 """
 import pathlib
 import re
@@ -38,6 +38,8 @@ INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e
                        "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
                        "\U000e0000-\U000e0fff\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u00a0]")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|root|mnt|work|workspace|scratch)/\w")
+# NVRTC leaves a variable in the kernel for each: its name and relocations were half of a cubin.
+DEVICE_VARIABLE = re.compile(r"^(\s*static |\s*inline |)constexpr ((jg::)?[ui](8|16|32|64)|bool|int) \w+ *[=;]")
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
@@ -85,6 +87,9 @@ def check_text(name, text):
         if MARKS.search(line) and not this_file:
             yield number, "unfinished mark"
     suffix = pathlib.PurePath(name).suffix
+    for number, (before, line) in enumerate(zip(["", *lines], lines), 1):
+        if suffix == ".cuh" and DEVICE_VARIABLE.match(line) and not before.startswith("template"):
+            yield number, "a constant that becomes a variable of the kernel: enum : u32 { kX = 1 };"
     if suffix in SOURCE and not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
         yield 1, "no SPDX line at the top"
     if suffix in SOURCE and not SNAKE.match(pathlib.PurePath(name).name):

@@ -12,15 +12,17 @@ namespace jg {
 
 // A matrix that has none.
 struct NoBlockScale {
-    static constexpr u32 kBlockMn = 0;
+    enum : u32 { kBlockMn = 0 };
 };
 
 // One f32 for kMn rows of A or columns of B, and kBlockK elements along K.
 template <u32 kMn, ScaleLayout kLayout>
 struct BlockScale {
-    static constexpr u32 kBlockMn = kMn;
-    static constexpr u32 kBlockK = 128;
-    static constexpr bool kRowsAreNeighbours = kLayout == ScaleLayout::kColumn;
+    enum : u32 {
+        kBlockMn = kMn,
+        kBlockK = 128,
+    };
+    enum : bool { kRowsAreNeighbours = kLayout == ScaleLayout::kColumn };
     static_assert(kLayout != ScaleLayout::k128x4, "a layout of scales of one byte");
 
     // In a batch's scales; `row` and `k_block` count blocks.
@@ -38,9 +40,11 @@ struct BlockScale {
 
 // What the layout 128x4 is made of: the scales of 128 rows and of 4 blocks along K.
 struct ScalePiece {
-    static constexpr u32 kRows = 128;
-    static constexpr u32 kBlocks = 4;
-    static constexpr u32 kBytes = kRows * kBlocks;
+    enum : u32 {
+        kRows = 128,
+        kBlocks = 4,
+        kBytes = kRows * kBlocks,
+    };
 };
 
 // A scale of one byte for a row of A or column of B and so many elements along K, in the
@@ -48,8 +52,10 @@ struct ScalePiece {
 template <class T, u32 kElements>
 struct PieceScale {
     using Type = T;
-    static constexpr u32 kBlockMn = 1;
-    static constexpr u32 kBlockK = kElements;
+    enum : u32 {
+        kBlockMn = 1,
+        kBlockK = kElements,
+    };
 
     // `ld`: bytes of 128 rows.
     static JG_DEVICE f32 value(const MatrixParam &param, u32 mn, u32 k, u32 batch)
@@ -87,7 +93,7 @@ struct GroupScales {
             return 128;
         }
     }
-    static constexpr u32 kStep = elements_of_step();
+    enum : u32 { kStep = elements_of_step() };
 
     static JG_DEVICE u32 begin(u32 begin, u32 group)
     {

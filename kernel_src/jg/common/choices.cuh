@@ -28,8 +28,10 @@ enum class ScaleLayout { kRow, kColumn, k128x4, k8x4, kMnK4 };
 // No scales of D's blocks: Config::DScale is this, or an OutputScale
 // (epilogue/output_scale.cuh).
 struct NoOutputScale {
-    static constexpr u32 kBlock = 0;
-    static constexpr u32 kBlockRows = 1;
+    enum : u32 {
+        kBlock = 0,
+        kBlockRows = 1,
+    };
 };
 
 } // namespace jg

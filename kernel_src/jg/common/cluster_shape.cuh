@@ -14,11 +14,11 @@ namespace jg {
 // Parts of K that the CTAs of a cluster have, a part each; 1: all have all of an item's.
 template <class Config, bool kSplits = (Config::kSplitK > 1)>
 struct ClusterParts {
-    static constexpr u32 kCount = 1;
+    enum : u32 { kCount = 1 };
 };
 template <class Config>
 struct ClusterParts<Config, true> {
-    static constexpr u32 kCount = Config::kClusterParts;
+    enum : u32 { kCount = Config::kClusterParts };
 };
 
 // Clusters that have the parts of a tile's K, and add up in a workspace; 1: there is no
@@ -28,17 +28,21 @@ constexpr u32 kWorkspaceParts = Config::kSplitK / ClusterParts<Config>::kCount;
 
 template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1, u32 kPartsOfK = 1>
 struct ClusterShape {
-    static constexpr u32 kM = kClusterM;
-    static constexpr u32 kN = kClusterN;
-    static constexpr u32 kParts = kPartsOfK;
-    static constexpr u32 kTiles = kM * kN; // of D, a CTA for each part of one
-    static constexpr u32 kSize = kTiles * kParts;
-    static constexpr bool kShares = kTiles > 1; // do CTAs read each other's tiles?
-    static constexpr u32 kCtaGroup = kCtasOfGroup;
-    static constexpr u32 kASlices = kN; // CTAs that share a tile of A, each loads one
-    static constexpr u32 kBSlices = kM / kCtaGroup;
-    // Groups that multiply a tile of this CTA, its own too: whom its multicasts reach.
-    static constexpr u32 kMulticastPeers = kASlices + kBSlices - 1;
+    enum : u32 {
+        kM = kClusterM,
+        kN = kClusterN,
+        kParts = kPartsOfK,
+        kTiles = kM * kN, // of D, a CTA for each part of one
+        kSize = kTiles * kParts,
+    };
+    enum : bool { kShares = kTiles > 1 }; // do CTAs read each other's tiles?
+    enum : u32 {
+        kCtaGroup = kCtasOfGroup,
+        kASlices = kN, // CTAs that share a tile of A, each loads one
+        kBSlices = kM / kCtaGroup,
+        // Groups that multiply a tile of this CTA, its own too: whom its multicasts reach.
+        kMulticastPeers = kASlices + kBSlices - 1,
+    };
     static_assert(kM % kCtaGroup == 0, "a cluster has whole pairs");
 
     u32 m, n;

@@ -75,7 +75,7 @@ struct OperandParams<0> : GemmParams {
 
 // Boxes with which a block of K ends where a group does: maps of A, of Config::kTailRows
 // rows of K and of one, then those of B (tile/tile_loader.cuh).
-constexpr u32 kTailBoxes = 2;
+enum : u32 { kTailBoxes = 2 };
 
 template <u32 kOperandCount, u32 kTailMaps>
 struct KernelParams : OperandParams<kOperandCount> {
@@ -92,7 +92,7 @@ struct KernelParams<kOperandCount, 0> : OperandParams<kOperandCount> {
 // columns and rows.
 template <class Config, class Params>
 struct Shape {
-    static constexpr bool kColumnMajor = Config::kColumnMajor;
+    enum : bool { kColumnMajor = Config::kColumnMajor };
     u32 m, n, k, batch;
     u64 group_sizes, group_ns, group_ks;
 

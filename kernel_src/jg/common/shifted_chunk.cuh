@@ -5,8 +5,10 @@
 
 namespace jg {
 
-constexpr u32 kChunkBytes = 16;
-constexpr u32 kChunkWords = kChunkBytes / 4;
+enum : u32 {
+    kChunkBytes = 16,
+    kChunkWords = kChunkBytes / 4,
+};
 
 struct ShiftedChunk {
     u32 words[kChunkWords];

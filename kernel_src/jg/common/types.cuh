@@ -71,11 +71,11 @@ struct alignas(128) TensorMap {
 
 template <class X, class Y>
 struct IsSame {
-    static constexpr bool value = false;
+    enum : bool { value = false };
 };
 template <class X>
 struct IsSame<X, X> {
-    static constexpr bool value = true;
+    enum : bool { value = true };
 };
 
 template <bool kCondition, class X, class Y>

@@ -15,7 +15,7 @@ namespace jg::debug {
 
 #ifdef JG_TRACE
 
-constexpr bool kTraces = true;
+enum : bool { kTraces = true };
 
 struct TraceEvent {
     u64 begin_ns, end_ns; // end 0: there is no event
@@ -30,7 +30,7 @@ struct TraceBuffer {
     u32 ctas, events;
 };
 
-constexpr u32 kTracks = 16;
+enum : u32 { kTracks = 16 };
 
 // Set by the host before the first launch.
 extern "C" __device__ TraceBuffer jg_trace_buffer;
@@ -96,7 +96,7 @@ class Recorder {
 
 #else
 
-constexpr bool kTraces = false;
+enum : bool { kTraces = false };
 
 #endif
 
@@ -115,7 +115,7 @@ struct Recorder {
 
 #if defined(JG_DEBUG) || defined(JG_TRACE)
 
-constexpr bool kIsTracked = true;
+enum : bool { kIsTracked = true };
 
 class Track {
   public:
@@ -185,7 +185,7 @@ class Track {
 
 #else
 
-constexpr bool kIsTracked = false;
+enum : bool { kIsTracked = false };
 
 struct Track {
     JG_DEVICE Track(Role, u32, bool) {}

@@ -43,7 +43,7 @@ struct BarrierId {
     u32 stage;
 };
 
-constexpr u32 kPollNs = 32; // between two looks at a counter
+enum : u32 { kPollNs = 32 }; // between two looks at a counter
 
 #ifdef JG_DEBUG
 
@@ -61,10 +61,12 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 64, "as the host has it");
 
-constexpr u32 kSlotCtas = 1024; // a grid may be larger: a CTA takes over another's slots
-constexpr u32 kSlotWarps = 16;
-constexpr u64 kLimitNs = 2000000000;
-constexpr u32 kGraceSleeps = 100; // of a millisecond
+enum : u32 {
+    kSlotCtas = 1024, // a grid may be larger: a CTA takes over another's slots
+    kSlotWarps = 16,
+};
+enum : u64 { kLimitNs = 2000000000 };
+enum : u32 { kGraceSleeps = 100 }; // of a millisecond
 
 // Set by the host before the first launch; 0: there are no slots.
 extern "C" __device__ u64 jg_debug_slots;

@@ -77,8 +77,10 @@ JG_DEVICE f32 add_accumulators(f32 x, f32 y)
 // and alpha is 1.
 template <class Config>
 class DElement {
-    static constexpr bool kIsInteger = IsSame<typename Config::D, s32>::value;
-    static constexpr bool kMayKeepBits = kIsInteger && Config::kPlain;
+    enum : bool {
+        kIsInteger = IsSame<typename Config::D, s32>::value,
+        kMayKeepBits = kIsInteger && Config::kPlain,
+    };
 
   public:
     JG_DEVICE explicit DElement(f32 alpha) : keeps_bits_(kMayKeepBits && alpha == 1.0f) {}

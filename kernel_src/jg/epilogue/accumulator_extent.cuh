@@ -11,9 +11,11 @@ template <class Config, class Partition>
 class AccumulatorExtent {
   public:
     // Columns of the accumulator that are those of neighbouring elements of D.
-    static constexpr u32 kElementColumns =
-        Partition::kGateColumns > 0 && !Partition::kNeighbours ? Partition::kGateColumns
-                                                               : Partition::kAccColumns;
+    enum : u32 {
+        kElementColumns = Partition::kGateColumns > 0 && !Partition::kNeighbours
+                              ? Partition::kGateColumns
+                              : Partition::kAccColumns
+    };
 
     // `team`: this warp's.
     template <class ShapeT>

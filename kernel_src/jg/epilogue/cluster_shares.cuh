@@ -29,24 +29,26 @@ template <class Config, class Partition, class Cluster>
 class ClusterShares {
     using A = typename Config::A;
     using Staging = typename StagingBufferFor<Partition>::Type;
-    static constexpr u32 kParts = Cluster::kParts;
-    static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
-    static constexpr u32 kStepsAcross =
-        (Partition::kCols + Partition::kStepCols - 1) / Partition::kStepCols;
-    static constexpr u32 kStepsDown =
-        (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows;
-    static constexpr u32 kSteps = kStepsAcross * kStepsDown;
-    static constexpr u32 kWarpBytes = kSteps * Staging::kBytes;
+    enum : u32 {
+        kParts = Cluster::kParts,
+        kWarps = 4 * Partition::kWarpgroups,
+        kStepsAcross = (Partition::kCols + Partition::kStepCols - 1) / Partition::kStepCols,
+        kStepsDown = (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows,
+        kSteps = kStepsAcross * kStepsDown,
+        kWarpBytes = kSteps * Staging::kBytes,
+    };
 
   public:
     using Storage = ClusterSumsStorage<Config, kWarps>;
     // Rows that lie in 128 bytes, which one CTA has.
-    static constexpr u32 kUnitRows =
-        Partition::kTransposed && Partition::kWarpCols < 32 ? 32 / Partition::kWarpCols : 1;
-    static constexpr u32 kLines = kSteps * Partition::kWarpRows; // of a warp
-    // Of them, of a CTA at most.
-    static constexpr u32 kShare =
-        (kLines + kUnitRows * kParts - 1) / (kUnitRows * kParts) * kUnitRows;
+    enum : u32 {
+        kUnitRows = Partition::kTransposed && Partition::kWarpCols < 32
+                        ? 32 / Partition::kWarpCols
+                        : 1,
+        kLines = kSteps * Partition::kWarpRows, // of a warp
+        // Of them, of a CTA at most.
+        kShare = (kLines + kUnitRows * kParts - 1) / (kUnitRows * kParts) * kUnitRows,
+    };
 
     static JG_DEVICE void init_barriers(Storage &storage)
     {
@@ -117,7 +119,7 @@ class ClusterShares {
         }
 
       private:
-        static constexpr u32 kNowhere = ~0u;
+        enum : u32 { kNowhere = ~0u };
 
         static JG_DEVICE void put(const float4 &from, f32 *to)
         {

@@ -33,35 +33,38 @@ namespace jg {
 template <class Config, class Partition, class Cluster>
 class ClusterSums {
     using A = typename Config::A;
-    static constexpr u32 kParts = Cluster::kParts;
-    static constexpr u32 kLeader = kParts - 1;
-    static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
-    static constexpr u32 kSteps =
-        Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows;
-    static constexpr u32 kFragments = Partition::kFragments;
-    static constexpr u32 kGroups = Partition::kAccColumns / 8;
-    static constexpr u32 kVectors = kSteps * kFragments * kGroups;     // of a thread
-    static constexpr u32 kVectorBytes = kWarps * 32 * 4 * sizeof(f32); // all threads'
-    // What is read of the accumulators at a time.
-    static constexpr u32 kChunk = kGroups % 4 == 0 ? 32 : kGroups % 2 == 0 ? 16 : 8;
-    static constexpr u32 kAcross = Partition::kAccColumns / kChunk;
-    // Lanes of a piece: as many as leave every CTA one.
-    static constexpr u32 kLanes = kVectors >= kParts       ? 32
-                                  : 2 * kVectors >= kParts ? 16
-                                  : 4 * kVectors >= kParts ? 8
-                                  : 8 * kVectors >= kParts ? 4
-                                                           : 2;
-    static constexpr u32 kPieces = 32 / kLanes;                               // of a vector
-    static constexpr u32 kShare = (kVectors * kPieces + kParts - 1) / kParts; // of a CTA
-    static constexpr u32 kRounds = (kShare + kPieces - 1) / kPieces;
-    // Loads that are on their way at a time.
-    static constexpr u32 kLoads = 8;
-    static constexpr u32 kMost = kParts < kLoads ? kLoads / kParts : 1; // rounds
-    static constexpr u32 kBatch = kMost < kRounds ? kMost : kRounds;
+    enum : u32 {
+        kParts = Cluster::kParts,
+        kLeader = kParts - 1,
+        kWarps = 4 * Partition::kWarpgroups,
+        kSteps = Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows,
+        kFragments = Partition::kFragments,
+        kGroups = Partition::kAccColumns / 8,
+        kVectors = kSteps * kFragments * kGroups,     // of a thread
+        kVectorBytes = kWarps * 32 * 4 * sizeof(f32), // all threads'
+        // What is read of the accumulators at a time.
+        kChunk = kGroups % 4 == 0   ? 32
+                 : kGroups % 2 == 0 ? 16
+                                    : 8,
+        kAcross = Partition::kAccColumns / kChunk,
+        // Lanes of a piece: as many as leave every CTA one.
+        kLanes = kVectors >= kParts       ? 32
+                 : 2 * kVectors >= kParts ? 16
+                 : 4 * kVectors >= kParts ? 8
+                 : 8 * kVectors >= kParts ? 4
+                                          : 2,
+        kPieces = 32 / kLanes,                               // of a vector
+        kShare = (kVectors * kPieces + kParts - 1) / kParts, // of a CTA
+        kRounds = (kShare + kPieces - 1) / kPieces,
+        // Loads that are on their way at a time.
+        kLoads = 8,
+        kMost = kParts < kLoads ? kLoads / kParts : 1, // rounds
+        kBatch = kMost < kRounds ? kMost : kRounds,
+    };
 
   public:
     using Storage = ClusterSumsStorage<Config, kWarps>;
-    static constexpr bool kIndexed = true; // the leader's sums are accumulators
+    enum : bool { kIndexed = true }; // the leader's sums are accumulators
 
     static JG_DEVICE void init_barriers(Storage &storage)
     {
@@ -160,7 +163,7 @@ class ClusterSums {
     }
 
   private:
-    static constexpr u32 kThreadBytes = 4 * sizeof(f32);
+    enum : u32 { kThreadBytes = 4 * sizeof(f32) };
 
     static JG_DEVICE u32 lane()
     {

@@ -32,7 +32,7 @@ struct ClusterSumsMemory<kBytes, true> {
 // Of a CTA with kWarps warps that hold accumulators.
 template <class Config, u32 kWarps, u32 kParts = ClusterParts<Config>::kCount>
 struct ClusterSumsStorage {
-    static constexpr u32 kSumsBytes = Config::kSumsBytes;
+    enum : u32 { kSumsBytes = Config::kSumsBytes };
 
     ClusterSumsMemory<kSumsBytes, Config::kSumsInRing> sums;
     u64 stored[kWarps], summed[kWarps], ended[kWarps];

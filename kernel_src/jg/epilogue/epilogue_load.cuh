@@ -26,16 +26,16 @@ namespace jg {
 
 template <class Config, class Epilogue, class Partition>
 struct EpilogueLoad {
-    static constexpr u32 kCols = Partition::kStepCols;
-    // The last step across or down may be less than a whole one.
-    static constexpr u32 kStepsAcross = (Partition::kCols + kCols - 1) / kCols;
-    static constexpr u32 kStepsDown =
-        (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows;
-    static constexpr u32 kSteps = kStepsDown * kStepsAcross;
-    static constexpr u32 kLoads = Config::kEpilogueLoadsPerStep;
-    static constexpr u32 kLoadsOfC =
-        Config::kHasC ? MatrixInput<typename Config::C>::kLoads : 0;
-    static constexpr u32 kBoxBytes = Partition::kStepRows * 128;
+    enum : u32 {
+        kCols = Partition::kStepCols,
+        // The last step across or down may be less than a whole one.
+        kStepsAcross = (Partition::kCols + kCols - 1) / kCols,
+        kStepsDown = (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows,
+        kSteps = kStepsDown * kStepsAcross,
+        kLoads = Config::kEpilogueLoadsPerStep,
+        kLoadsOfC = Config::kHasC ? MatrixInput<typename Config::C>::kLoads : 0,
+        kBoxBytes = Partition::kStepRows * 128,
+    };
     static_assert(kLoads == 0 || kLoads == kLoadsOfC + Epilogue::kLoads,
                   "host and device disagree on what a step loads");
     static_assert(kLoads == 0 || Config::kOutputAlignment == 16,
@@ -105,8 +105,10 @@ struct EpilogueLoad {
     template <class Smem, class Consumer>
     class Reader {
       public:
-        static constexpr bool kThroughRing = kLoads > 0;
-        static constexpr bool kHasC = kThroughRing && kLoadsOfC > 0;
+        enum : bool {
+            kThroughRing = kLoads > 0,
+            kHasC = kThroughRing && kLoadsOfC > 0,
+        };
 
         // Waits for the step's stages, in order. `barrier_id`: of the team.
         JG_DEVICE Reader(const Smem &smem, Consumer &ring, u32 team, u32 barrier_id,

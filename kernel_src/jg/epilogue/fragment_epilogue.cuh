@@ -29,22 +29,23 @@ namespace jg {
 template <class Config, class Epilogue, class Partition>
 class FragmentEpilogue {
     using D = typename Config::D;
-    static constexpr bool kTransposed = Partition::kTransposed;
-    static constexpr u32 kFragments = Partition::kFragments;
-    // A store tile, and the warps that fill it.
-    static constexpr u32 kTileRows = Config::kStoreTileRows;
-    static constexpr u32 kTileCols = Config::kStoreTileSwizzleBytes / sizeof(D);
-    static constexpr u32 kTileBytes = kTileRows * Config::kStoreTileSwizzleBytes;
-    static constexpr u32 kTileWarps = Partition::kStoreTileWarps;
-    // Groups of 8 columns of the accumulator in it.
-    static constexpr u32 kGroups = (kTransposed ? kTileRows : kTileCols) / 8;
-    // Store tiles that a warp helps to fill.
-    static constexpr u32 kAcross = kTransposed ? 1 : Partition::kCols / kTileCols;
-    static constexpr u32 kDown =
-        Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows);
+    enum : bool { kTransposed = Partition::kTransposed };
+    enum : u32 {
+        kFragments = Partition::kFragments,
+        // A store tile, and the warps that fill it.
+        kTileRows = Config::kStoreTileRows,
+        kTileCols = Config::kStoreTileSwizzleBytes / sizeof(D),
+        kTileBytes = kTileRows * Config::kStoreTileSwizzleBytes,
+        kTileWarps = Partition::kStoreTileWarps,
+        // Groups of 8 columns of the accumulator in it.
+        kGroups = (kTransposed ? kTileRows : kTileCols) / 8,
+        // Store tiles that a warp helps to fill.
+        kAcross = kTransposed ? 1 : Partition::kCols / kTileCols,
+        kDown = Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows),
+    };
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
-    static constexpr bool kReadsAhead = !Config::kPlain && !Partition::kFewRegisters;
+    enum : bool { kReadsAhead = !Config::kPlain && !Partition::kFewRegisters };
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
     using C = typename Config::C;
     static_assert(Epilogue::kHasFragments && (!Config::kHasC || Load::kLoadsOfC == 1),

@@ -16,13 +16,16 @@ namespace jg {
 template <bool kTransposedD, u32 kFragmentCount, u32 kGroupCount, bool kAllRows,
           bool kAllCols>
 struct FragmentCoord {
-    static constexpr bool kTransposed = kTransposedD;
-    static constexpr u32 kFragments = kFragmentCount, kGroups = kGroupCount;
-    static constexpr bool kWholeRows = kAllRows, kWholeCols = kAllCols;
-    // Columns of the accumulator come in pairs that exist both or not at all, and vectors
-    // of them begin at a multiple of two: those of a row of D in memory. Of rows there may
-    // be any number, and their vectors begin anywhere.
-    static constexpr bool kPairs = !kTransposedD;
+    enum : bool { kTransposed = kTransposedD };
+    enum : u32 { kFragments = kFragmentCount, kGroups = kGroupCount };
+    enum : bool {
+        kWholeRows = kAllRows,
+        kWholeCols = kAllCols,
+        // Columns of the accumulator come in pairs that exist both or not at all, and
+        // vectors of them begin at a multiple of two: those of a row of D in memory. Of
+        // rows there may be any number, and their vectors begin anywhere.
+        kPairs = !kTransposedD,
+    };
     u32 row, col, batch;
     u32 row_end, col_end;
 };
@@ -46,7 +49,7 @@ struct FragmentIndex {
 // accumulator.
 template <class CoordT, bool kByLane>
 struct FragmentVector {
-    static constexpr u32 kCount = 2 * (kByLane ? CoordT::kFragments : CoordT::kGroups);
+    enum : u32 { kCount = 2 * (kByLane ? CoordT::kFragments : CoordT::kGroups) };
     f32 values[kCount];
 
     // From the thread's first element on.

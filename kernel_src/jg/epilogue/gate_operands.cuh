@@ -11,7 +11,7 @@ namespace jg {
 // param.batch_step.
 template <class T, u32 kAccumulator>
 struct GateInput : InputForms {
-    static constexpr u32 kParams = kAccumulator == 0 ? 1 : 0;
+    enum : u32 { kParams = kAccumulator == 0 ? 1 : 0 };
 
     static JG_DEVICE f32 read(const MatrixParam &param, u32 pair, u32 batch)
     {

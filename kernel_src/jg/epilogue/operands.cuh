@@ -53,10 +53,12 @@ struct NothingToFinish {
 // What inputs share: they store nothing.
 struct InputForms {
     using Argument = f32;
-    static constexpr u32 kParams = 1;
-    static constexpr bool kHasFragment = true;
-    static constexpr bool kReduces = false;
-    static constexpr u32 kLoads = 0;
+    enum : u32 { kParams = 1 };
+    enum : bool {
+        kHasFragment = true,
+        kReduces = false,
+    };
+    enum : u32 { kLoads = 0 };
 
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
@@ -237,8 +239,8 @@ struct ColumnVectorInput : InputForms {
 // ring: a step would fill half of a stage.
 template <class T>
 struct MatrixInput : InputForms {
-    static constexpr bool kHasFragment = sizeof(T) == 2;
-    static constexpr u32 kLoads = sizeof(T) / 2;
+    enum : bool { kHasFragment = sizeof(T) == 2 };
+    enum : u32 { kLoads = sizeof(T) / 2 };
     // Has the load warp bring the step's part into the ring.
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &map, const MatrixParam &param,
@@ -304,10 +306,12 @@ struct MatrixInput : InputForms {
 template <class T>
 struct MatrixOutput {
     using Argument = f32 &;
-    static constexpr u32 kParams = 1;
-    static constexpr bool kHasFragment = false;
-    static constexpr bool kReduces = false;
-    static constexpr u32 kLoads = 0;
+    enum : u32 { kParams = 1 };
+    enum : bool {
+        kHasFragment = false,
+        kReduces = false,
+    };
+    enum : u32 { kLoads = 0 };
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {

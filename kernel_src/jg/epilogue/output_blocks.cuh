@@ -17,8 +17,10 @@ template <class Config, class Partition, bool kReduces>
 class SquareBlocks; // square_blocks.cuh
 
 struct NoBlocks {
-    static constexpr bool kInStep = false;
-    static constexpr bool kSpread = false;
+    enum : bool {
+        kInStep = false,
+        kSpread = false,
+    };
 
     template <class Staging>
     JG_DEVICE NoBlocks(const Staging &, u32)

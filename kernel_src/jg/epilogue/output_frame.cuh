@@ -40,10 +40,12 @@ struct GroupShape : ShapeT {
 
 template <class Config>
 struct OutputFrame {
-    static constexpr bool kTransposed = Config::kTransposed;
+    enum : bool { kTransposed = Config::kTransposed };
     // Of the product, that make one.
-    static constexpr u32 kRows = Config::kGateInA ? 2 : 1;
-    static constexpr u32 kColumns = Config::kGated && !Config::kGateInA ? 2 : 1;
+    enum : u32 {
+        kRows = Config::kGateInA ? 2 : 1,
+        kColumns = Config::kGated && !Config::kGateInA ? 2 : 1,
+    };
 
     template <class ShapeT>
     static JG_DEVICE ShapeT shape(const ShapeT &of_product)

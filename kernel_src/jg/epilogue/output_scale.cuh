@@ -104,8 +104,10 @@ struct ScaleValue<ue4m3, D> {
 template <class T, u32 kBlockCols, ScaleLayout kLayout, u32 kRowsOfBlock = 1>
 struct OutputScale {
     using Type = T;
-    static constexpr u32 kBlock = kBlockCols;
-    static constexpr u32 kBlockRows = kRowsOfBlock;
+    enum : u32 {
+        kBlock = kBlockCols,
+        kBlockRows = kRowsOfBlock,
+    };
 
     // The scale of the block that has column `col` of a row of D, if it is `wanted`. What
     // the last block of a row of them leaves of a word of four is zero.
@@ -142,9 +144,10 @@ struct OutputScale {
     }
 
     // Are four blocks along K of a row neighbours?
-    static constexpr bool kHasWords = kLayout == ScaleLayout::k128x4 ||
-                                      kLayout == ScaleLayout::k8x4 ||
-                                      kLayout == ScaleLayout::kMnK4;
+    enum : bool {
+        kHasWords = kLayout == ScaleLayout::k128x4 || kLayout == ScaleLayout::k8x4 ||
+                    kLayout == ScaleLayout::kMnK4
+    };
     static_assert(!kHasWords || sizeof(T) == 1, "only scales of one byte lie in words");
 
     // ld: scales of a row, of a column or a column of words rounded up, or of 128 or 8

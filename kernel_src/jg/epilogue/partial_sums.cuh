@@ -36,26 +36,28 @@ namespace jg {
 template <class Config, class Partition>
 class PartialSums {
     using A = typename Config::A;
-    static constexpr u32 kThreads = 128;
-    // Steps of lanes, and columns of the accumulator: of D they are rows if it lies
-    // transposed.
-    static constexpr u32 kPartSteps =
-        Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows;
-    static constexpr u32 kColumns = Partition::kAccColumns;
+    enum : u32 {
+        kThreads = 128,
+        // Steps of lanes, and columns of the accumulator: of D they are rows if it lies
+        // transposed.
+        kPartSteps = Partition::kTransposed ? 1 : Partition::kRows / Partition::kStepRows,
+        kColumns = Partition::kAccColumns,
+    };
     using Extent = AccumulatorExtent<Config, Partition>;
-    static constexpr u32 kElementColumns = Extent::kElementColumns;
-    static constexpr u32 kGroups = kColumns / 8;
-    static constexpr u32 kGroupBytes = kThreads * 4 * sizeof(f32); // all threads' vectors
-    static constexpr u32 kBytes =
-        kPartSteps * Partition::kFragments * kGroups * kGroupBytes;
-    static constexpr u32 kLocks = 2; // of a tile, for as many warpgroups; on every chip
-    static constexpr u32 kOthers = kWorkspaceParts<Config> - 1;       // parts but the last
-    static constexpr u32 kTiles = Config::kSplitSerial ? kOthers : 1; // in the workspace
-    // What is read from tensor memory at a time, and lies in the problem or not.
-    static constexpr u32 kChunk = kElementColumns % 32 == 0   ? 32
-                                  : kElementColumns % 16 == 0 ? 16
-                                                              : 8;
-    static constexpr u32 kAcross = kColumns / kChunk;
+    enum : u32 {
+        kElementColumns = Extent::kElementColumns,
+        kGroups = kColumns / 8,
+        kGroupBytes = kThreads * 4 * sizeof(f32), // all threads' vectors
+        kBytes = kPartSteps * Partition::kFragments * kGroups * kGroupBytes,
+        kLocks = 2, // of a tile, for as many warpgroups; on every chip
+        kOthers = kWorkspaceParts<Config> - 1,       // parts but the last
+        kTiles = Config::kSplitSerial ? kOthers : 1, // in the workspace
+        // What is read from tensor memory at a time, and lies in the problem or not.
+        kChunk = kElementColumns % 32 == 0   ? 32
+                 : kElementColumns % 16 == 0 ? 16
+                                             : 8,
+        kAcross = kColumns / kChunk,
+    };
     // Adds nothing to any accumulator, not even a sign to a zero.
     static constexpr f32 kNothing = sums_integers<A>() ? 0.0f : -0.0f;
 
@@ -254,7 +256,7 @@ class PartialSums {
 template <class Accumulators, class Partials, class Partition>
 class SummedAccumulators {
   public:
-    static constexpr bool kIndexed = Accumulators::kIndexed;
+    enum : bool { kIndexed = Accumulators::kIndexed };
 
     JG_DEVICE SummedAccumulators(const Accumulators &acc, const Partials &partials)
         : acc_(acc), partials_(partials)

@@ -32,17 +32,19 @@ namespace jg {
 // neighbours; 0: it has one.
 template <u32 kFragmentsOfWarp, u32 kWarpsOfTeam, u32 kGate>
 struct PartitionParts {
-    static constexpr u32 kFragments = kFragmentsOfWarp;
-    static constexpr u32 kTeamWarps = kWarpsOfTeam;
-    static constexpr u32 kTeamThreads = 32 * kTeamWarps;
-    static constexpr u32 kGateColumns = kGate;
-    static constexpr bool kNeighbours = kGate == 1;
+    enum : u32 {
+        kFragments = kFragmentsOfWarp,
+        kTeamWarps = kWarpsOfTeam,
+        kTeamThreads = 32 * kTeamWarps,
+        kGateColumns = kGate,
+    };
+    enum : bool { kNeighbours = kGate == 1 };
     // Registers of a thread that hold accumulators; none where these lie elsewhere.
-    static constexpr u32 kThreadAccumulators = 0;
+    enum : u32 { kThreadAccumulators = 0 };
     // Do they leave few for what an epilogue computes?
-    static constexpr bool kFewRegisters = false;
+    enum : bool { kFewRegisters = false };
     // Shared memory of a warp's store tiles and staging buffer, per output stage.
-    static constexpr u32 kWarpBytes = 16 * kFragments * 128;
+    enum : u32 { kWarpBytes = 16 * kFragments * 128 };
 
     // This warp's number in its warpgroup, and in its team. Who holds the thread's number
     // (ptx::hold) gives it.
@@ -64,13 +66,15 @@ struct PartitionParts {
 template <class Config, u32 kFragmentsOfWarp, u32 kWarpsOfTeam>
 struct RowPartition : PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGateColumns> {
     using Parts = PartitionParts<kFragmentsOfWarp, kWarpsOfTeam, Config::kGateColumns>;
-    static constexpr bool kTransposed = false;
-    static constexpr u32 kWarpRows = 16 * kFragmentsOfWarp;
-    static constexpr u32 kStepCols = Parts::kGateColumns > 0 ? 32 : 64;
-    static constexpr u32 kWarpCols = kStepCols;
-    static constexpr u32 kStepRows = kWarpsOfTeam * kWarpRows;
-    static constexpr u32 kStepAccColumns = kStepCols; // of each accumulator
-    static constexpr u32 kStoreTileWarps = Config::kStoreTileRows / kWarpRows;
+    enum : bool { kTransposed = false };
+    enum : u32 {
+        kWarpRows = 16 * kFragmentsOfWarp,
+        kStepCols = Parts::kGateColumns > 0 ? 32 : 64,
+        kWarpCols = kStepCols,
+        kStepRows = kWarpsOfTeam * kWarpRows,
+        kStepAccColumns = kStepCols, // of each accumulator
+        kStoreTileWarps = Config::kStoreTileRows / kWarpRows,
+    };
 
     // First row and column of a step that this warp holds.
     static JG_DEVICE u32 warp_row(u32 thread = threadIdx.x)
@@ -89,15 +93,17 @@ struct ColumnPartition
     : PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp), Config::kGateColumns> {
     using Parts = PartitionParts<kFragmentsOfWarp, 64 / (16 * kFragmentsOfWarp),
                                  Config::kGateColumns>;
-    static constexpr bool kTransposed = true;
-    static constexpr u32 kMostRows = Parts::kGateColumns > 0 ? 32 : 64;
-    static constexpr u32 kStepRows = kRowsOfTeam < kMostRows ? kRowsOfTeam : kMostRows;
-    static constexpr u32 kStepCols = 64;
-    static constexpr u32 kWarpRows = kStepRows;
-    static constexpr u32 kWarpCols = 16 * kFragmentsOfWarp;
-    static constexpr u32 kStepAccColumns = kStepRows; // of each accumulator
-    static constexpr u32 kStoreTileWarps =
-        Config::kStoreTileSwizzleBytes / sizeof(typename Config::D) / kWarpCols;
+    enum : bool { kTransposed = true };
+    enum : u32 {
+        kMostRows = Parts::kGateColumns > 0 ? 32 : 64,
+        kStepRows = kRowsOfTeam < kMostRows ? kRowsOfTeam : kMostRows,
+        kStepCols = 64,
+        kWarpRows = kStepRows,
+        kWarpCols = 16 * kFragmentsOfWarp,
+        kStepAccColumns = kStepRows, // of each accumulator
+        kStoreTileWarps =
+            Config::kStoreTileSwizzleBytes / sizeof(typename Config::D) / kWarpCols,
+    };
 
     static JG_DEVICE u32 warp_row(u32 = threadIdx.x)
     {

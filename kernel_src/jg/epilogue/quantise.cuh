@@ -84,10 +84,12 @@ JG_DEVICE u32 count_columns(const ShapeT &shape, u32 col)
 
 template <class Config, class Partition>
 struct StepBlocks {
-    static constexpr bool kInStep = true;
-    static constexpr bool kSpread = false;
+    enum : bool {
+        kInStep = true,
+        kSpread = false,
+    };
     using Scale = typename Config::DScale;
-    static constexpr u32 kLanes = Scale::kBlock / 8;
+    enum : u32 { kLanes = Scale::kBlock / 8 };
     static_assert(Partition::kWarpCols % Scale::kBlock == 0 &&
                       Partition::kCols % Partition::kStepCols == 0,
                   "a step has whole blocks");
@@ -114,23 +116,28 @@ template <class Config, class Partition, bool kReduces>
 class SpreadBlocks {
     using D = typename Config::D;
     using Scale = typename Config::DScale;
-    static constexpr u32 kRows = Partition::kWarpRows;
-    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row of a step
-    static constexpr u32 kPassRows = 32 / kAcross;
-    static constexpr u32 kPasses = kRows / kPassRows;
+    enum : u32 {
+        kRows = Partition::kWarpRows,
+        kAcross = Partition::kWarpCols / 8, // vectors of a row of a step
+        kPassRows = 32 / kAcross,
+        kPasses = kRows / kPassRows,
+    };
     // Does a team have half of a block, and its neighbour the other one?
-    static constexpr bool kShared = Partition::kCols < Scale::kBlock;
-    static constexpr u32 kCols = kShared ? Partition::kCols : Scale::kBlock;
-    // A gated step's second accumulators lie beyond its elements; what teams exchange, and
-    // the scratch of reductions, lies beyond all of theirs.
-    static constexpr u32 kPanels =
-        kCols / 32 + (Partition::kGateColumns > 0 || kShared || kReduces ? 1 : 0);
-    static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
+    enum : bool { kShared = Partition::kCols < Scale::kBlock };
+    enum : u32 {
+        kCols = kShared ? Partition::kCols : Scale::kBlock,
+        // A gated step's second accumulators lie beyond its elements; what teams exchange,
+        // and the scratch of reductions, lies beyond all of theirs.
+        kPanels = kCols / 32 + (Partition::kGateColumns > 0 || kShared || kReduces ? 1 : 0),
+        kBarrier = 6, // 1 to 5 are those of teams
+    };
 
   public:
-    static constexpr bool kInStep = false;
-    static constexpr bool kSpread = true;
-    static constexpr u32 kSteps = kCols / Partition::kStepCols;
+    enum : bool {
+        kInStep = false,
+        kSpread = true,
+    };
+    enum : u32 { kSteps = kCols / Partition::kStepCols };
     using Staging = PanelStagingBuffer<kRows, Partition::kStepCols / 32, kPanels>;
     static_assert(Config::kOutStages == kPanels, "host and device disagree on staging");
     static_assert(!Partition::kTransposed && kPasses <= kAcross,
@@ -243,26 +250,32 @@ class SharedBlocks {
     using D = typename Config::D;
     using Scale = typename Config::DScale;
     using Buffer = typename StagingBufferFor<Partition>::Type;
-    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row of a step
-    static constexpr u32 kPassRows = 32 / kAcross;
-    static constexpr u32 kPasses = Partition::kWarpRows / kPassRows;
-    static constexpr u32 kWarps = Scale::kBlock / Partition::kWarpCols; // that share one
-    static constexpr bool kInTeam = kWarps <= Partition::kTeamWarps;
-    static constexpr u32 kAllWarps = 4 * Partition::kWarpgroups;
-    static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
+    enum : u32 {
+        kAcross = Partition::kWarpCols / 8, // vectors of a row of a step
+        kPassRows = 32 / kAcross,
+        kPasses = Partition::kWarpRows / kPassRows,
+        kWarps = Scale::kBlock / Partition::kWarpCols, // that share one
+    };
+    enum : bool { kInTeam = kWarps <= Partition::kTeamWarps };
+    enum : u32 {
+        kAllWarps = 4 * Partition::kWarpgroups,
+        kBarrier = 6, // 1 to 5 are those of teams
+    };
     static_assert(Partition::kTransposed && Partition::kWarpRows % kPassRows == 0,
                   "a pass has whole rows of a step");
     static_assert(kInTeam ? Partition::kTeamWarps % kWarps == 0 : kWarps == kAllWarps,
                   "tiles have whole blocks");
 
   public:
-    static constexpr bool kInStep = false;
-    static constexpr bool kSpread = true;
-    static constexpr u32 kSteps = 1;
+    enum : bool {
+        kInStep = false,
+        kSpread = true,
+    };
+    enum : u32 { kSteps = 1 };
 
     // A warp's staging buffer, and behind it the amax of each row of its part of a block.
     struct Staging : Buffer {
-        static constexpr u32 kBytes = Config::kOutStages * Partition::kWarpBytes;
+        enum : u32 { kBytes = Config::kOutStages * Partition::kWarpBytes };
         static_assert(kBytes >= Buffer::kBytes + Partition::kWarpRows * sizeof(f32),
                       "host and device disagree on staging");
 

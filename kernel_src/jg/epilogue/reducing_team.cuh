@@ -43,23 +43,24 @@ namespace jg {
 
 template <class Config, class Load, class Partition, class Staging>
 class ReducingTeam {
-    static constexpr u32 kTileRows = Partition::kTileRows;
-    static constexpr u32 kTileCols = Partition::kTileCols;
-    static constexpr u32 kThreads = Partition::kTeamThreads;
-    // Parts of a tile: of its rows, of its columns, of all.
-    static constexpr u32 kRowParts = kTileCols / Partition::kCols;
-    static constexpr u32 kColumnPartRows =
-        Partition::kTransposed ? Partition::kRows : Partition::kStepRows;
-    static constexpr u32 kColumnParts = kTileRows / kColumnPartRows;
-    static constexpr u32 kTensorParts = Partition::kTeams * Partition::kTeamWarps;
-    // From the scratch of a team to that of the one beside it, and the barrier of both: 1
-    // to 5 are those of teams.
-    static constexpr u32 kTeamBytes = Partition::kTeamWarps * Staging::kBytes;
-    static constexpr u32 kNeighbours = 6;
+    enum : u32 {
+        kTileRows = Partition::kTileRows,
+        kTileCols = Partition::kTileCols,
+        kThreads = Partition::kTeamThreads,
+        // Parts of a tile: of its rows, of its columns, of all.
+        kRowParts = kTileCols / Partition::kCols,
+        kColumnPartRows = Partition::kTransposed ? Partition::kRows : Partition::kStepRows,
+        kColumnParts = kTileRows / kColumnPartRows,
+        kTensorParts = Partition::kTeams * Partition::kTeamWarps,
+        // From the scratch of a team to that of the one beside it, and the barrier of both:
+        // 1 to 5 are those of teams.
+        kTeamBytes = Partition::kTeamWarps * Staging::kBytes,
+        kNeighbours = 6,
+    };
     static_assert(kRowParts == Config::kRowParts && kColumnParts == Config::kColumnParts &&
                       kTensorParts == Config::kTensorParts,
                   "host and device disagree on partial results");
-    static constexpr u32 kScratchBytes = Staging::kBytes - Staging::kScratch;
+    enum : u32 { kScratchBytes = Staging::kBytes - Staging::kScratch };
     static_assert(kScratchBytes >= 64 * sizeof(f32) ||
                       kScratchBytes >= Partition::kStepRows * sizeof(f32),
                   "a warp's scratch holds the rows or the columns of a step");
@@ -67,16 +68,18 @@ class ReducingTeam {
                   "the first warp's holds a value of each thread");
 
   public:
-    static constexpr bool kTransposed = Partition::kTransposed;
+    enum : bool { kTransposed = Partition::kTransposed };
     // Of the staging buffer: vectors of a row, and rows that a warp has a pass for.
-    static constexpr u32 kAcross = Partition::kWarpCols / 8;
-    static constexpr u32 kPassRows = 32 / kAcross;
-    static constexpr u32 kPasses = (Partition::kWarpRows + kPassRows - 1) / kPassRows;
-    static constexpr u32 kWarpRows = Partition::kWarpRows; // of a step
-    static constexpr u32 kCols = Partition::kCols;
-    static constexpr u32 kStepCols = Partition::kStepCols;
-    // Of these each lane keeps at most so many.
-    static constexpr u32 kLaneRows = (kPasses + kAcross - 1) / kAcross;
+    enum : u32 {
+        kAcross = Partition::kWarpCols / 8,
+        kPassRows = 32 / kAcross,
+        kPasses = (Partition::kWarpRows + kPassRows - 1) / kPassRows,
+        kWarpRows = Partition::kWarpRows, // of a step
+        kCols = Partition::kCols,
+        kStepCols = Partition::kStepCols,
+        // Of these each lane keeps at most so many.
+        kLaneRows = (kPasses + kAcross - 1) / kAcross,
+    };
 
     // `smem`: the staging buffers of the warpgroup.
     template <class ShapeT>

@@ -68,10 +68,12 @@ JG_DEVICE f32 fold_lanes(f32 value)
 template <class Op>
 struct ReductionForms {
     using Argument = f32 &;
-    static constexpr u32 kParams = 1;
-    static constexpr bool kHasFragment = false;
-    static constexpr bool kReduces = true;
-    static constexpr u32 kLoads = 0;
+    enum : u32 { kParams = 1 };
+    enum : bool {
+        kHasFragment = false,
+        kReduces = true,
+    };
+    enum : u32 { kLoads = 0 };
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {

@@ -28,9 +28,11 @@ class RestRows {
         }
         return bytes;
     }
-    static constexpr u32 kBytes = count_bytes();
-    static constexpr u32 kElements = kBytes / sizeof(D);
-    static constexpr u32 kAcross = Partition::kTileCols / kElements; // stores of a row
+    enum : u32 {
+        kBytes = count_bytes(),
+        kElements = kBytes / sizeof(D),
+        kAcross = Partition::kTileCols / kElements, // stores of a row
+    };
 
   public:
     // The tile, of a D whose rows end where those of no group do.

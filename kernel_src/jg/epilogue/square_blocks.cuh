@@ -19,14 +19,15 @@ namespace jg {
 template <class Partition, u32 kSteps, u32 kAllBytes>
 class SteppedStagingBuffer : public StagingBufferFor<Partition>::Type {
     using Buffer = typename StagingBufferFor<Partition>::Type;
-    static constexpr u32 kStepBytes =
-        Partition::kWarpRows * Partition::kWarpCols * sizeof(f32);
+    enum : u32 { kStepBytes = Partition::kWarpRows * Partition::kWarpCols * sizeof(f32) };
     static_assert(kAllBytes >= (kSteps - 1) * kStepBytes + Buffer::kBytes,
                   "host and device disagree on staging");
 
   public:
-    static constexpr u32 kBytes = kAllBytes;
-    static constexpr u32 kScratch = kSteps * kStepBytes;
+    enum : u32 {
+        kBytes = kAllBytes,
+        kScratch = kSteps * kStepBytes,
+    };
 
     JG_DEVICE explicit SteppedStagingBuffer(const u8 *memory)
         : Buffer(memory), memory_(memory)
@@ -47,7 +48,7 @@ class SteppedStagingBuffer : public StagingBufferFor<Partition>::Type {
 template <class Partition, u32 kSteps, u32 kOutStages, bool kReduces,
           bool kTransposed = Partition::kTransposed>
 struct SquareStaging {
-    static constexpr u32 kStepPanels = Partition::kStepCols / 32;
+    enum : u32 { kStepPanels = Partition::kStepCols / 32 };
     using Type = PanelStagingBuffer<Partition::kWarpRows, kStepPanels, kOutStages>;
     static_assert(kOutStages == kSteps * kStepPanels +
                                     (Partition::kGateColumns > 0 || kReduces ? 1 : 0),
@@ -63,15 +64,16 @@ template <class Config, class Partition, bool kReduces>
 class SquareBlocks {
     using D = typename Config::D;
     using Scale = typename Config::DScale;
-    static constexpr bool kTransposed = Partition::kTransposed;
-    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row of a step
-    static constexpr u32 kPassRows = 32 / kAcross;
-    static constexpr u32 kPasses = Partition::kWarpRows / kPassRows;
-    static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
-    static constexpr u32 kBarrier = 6; // 1 to 5 are those of teams
-    // Of a block, in a tile: where lanes are columns, D may have fewer rows.
-    static constexpr u32 kRows =
-        Partition::kRows < Scale::kBlockRows ? Partition::kRows : Scale::kBlockRows;
+    enum : bool { kTransposed = Partition::kTransposed };
+    enum : u32 {
+        kAcross = Partition::kWarpCols / 8, // vectors of a row of a step
+        kPassRows = 32 / kAcross,
+        kPasses = Partition::kWarpRows / kPassRows,
+        kWarps = 4 * Partition::kWarpgroups,
+        kBarrier = 6, // 1 to 5 are those of teams
+        // Of a block, in a tile: where lanes are columns, D may have fewer rows.
+        kRows = Partition::kRows < Scale::kBlockRows ? Partition::kRows : Scale::kBlockRows,
+    };
     static_assert(Scale::kBlock == Scale::kBlockRows &&
                       Partition::kWarpRows % kPassRows == 0,
                   "a pass has whole rows of a step");
@@ -85,10 +87,14 @@ class SquareBlocks {
                   "tiles have whole blocks");
 
   public:
-    static constexpr bool kInStep = false;
-    static constexpr bool kSpread = true;
-    static constexpr u32 kSteps =
-        kTransposed ? kRows / Partition::kStepRows : Scale::kBlock / Partition::kStepCols;
+    enum : bool {
+        kInStep = false,
+        kSpread = true,
+    };
+    enum : u32 {
+        kSteps = kTransposed ? kRows / Partition::kStepRows
+                             : Scale::kBlock / Partition::kStepCols
+    };
     using Staging =
         typename SquareStaging<Partition, kSteps, Config::kOutStages, kReduces>::Type;
 

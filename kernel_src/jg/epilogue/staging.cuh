@@ -51,10 +51,12 @@ JG_DEVICE void put_vector(const Buffer &buffer, u32 row, u32 vector, const f32 (
 template <u32 kWarpRows, bool kFewRegisters>
 class StagingBuffer {
   public:
-    static constexpr u32 kRows = kWarpRows;
-    static constexpr u32 kCols = 64;
-    static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
-    static constexpr u32 kScratch = 0;
+    enum : u32 {
+        kRows = kWarpRows,
+        kCols = 64,
+        kBytes = kRows * kCols * sizeof(f32),
+        kScratch = 0,
+    };
 
     JG_DEVICE explicit StagingBuffer(const u8 *memory) : base_(ptx::shared_address(memory))
     {
@@ -109,10 +111,12 @@ class StagingBuffer {
 template <u32 kWarpRows, u32 kStepPanels, u32 kPanels>
 class PanelStagingBuffer {
   public:
-    static constexpr u32 kRows = kWarpRows;
-    static constexpr u32 kPanelBytes = kRows * 128;
-    static constexpr u32 kBytes = kPanels * kPanelBytes;
-    static constexpr u32 kScratch = kBytes - kPanelBytes;
+    enum : u32 {
+        kRows = kWarpRows,
+        kPanelBytes = kRows * 128,
+        kBytes = kPanels * kPanelBytes,
+        kScratch = kBytes - kPanelBytes,
+    };
 
     JG_DEVICE explicit PanelStagingBuffer(const u8 *memory)
         : base_(ptx::shared_address(memory))
@@ -185,10 +189,12 @@ class PanelStagingBuffer {
 template <u32 kWarpRows, u32 kWarpCols>
 class TransposedStagingBuffer {
   public:
-    static constexpr u32 kRows = kWarpRows;
-    static constexpr u32 kCols = kWarpCols;
-    static constexpr u32 kBytes = kRows * kCols * sizeof(f32);
-    static constexpr u32 kScratch = 0;
+    enum : u32 {
+        kRows = kWarpRows,
+        kCols = kWarpCols,
+        kBytes = kRows * kCols * sizeof(f32),
+        kScratch = 0,
+    };
 
     JG_DEVICE explicit TransposedStagingBuffer(const u8 *memory)
         : base_(ptx::shared_address(memory))
@@ -279,7 +285,7 @@ struct StagingBufferFor {
 };
 template <class Partition>
 struct StagingBufferFor<Partition, true> {
-    static constexpr u32 kAccumulators = Partition::kGateColumns > 0 ? 2 : 1;
+    enum : u32 { kAccumulators = Partition::kGateColumns > 0 ? 2 : 1 };
     using Type =
         TransposedStagingBuffer<kAccumulators * Partition::kWarpRows, Partition::kWarpCols>;
 };

@@ -11,8 +11,8 @@ namespace jg {
 // or of an element where that has more.
 template <bool kWhole, u32 kOutputAlignment>
 struct VectorCoord {
-    static constexpr bool kWholeVectors = kWhole;
-    static constexpr u32 kAlignment = kOutputAlignment;
+    enum : bool { kWholeVectors = kWhole };
+    enum : u32 { kAlignment = kOutputAlignment };
     u32 row, col, batch;
     u32 count;
 };
@@ -21,8 +21,10 @@ struct VectorCoord {
 // number of them exists.
 template <class T>
 struct Packed8 {
-    static constexpr u32 kBytes = kBits<T>; // eight elements: as many as one has bits
-    static constexpr u32 kWords = kBytes / 4;
+    enum : u32 {
+        kBytes = kBits<T>, // eight elements: as many as one has bits
+        kWords = kBytes / 4,
+    };
     u32 words[kWords];
 
     // Elements from `count` on read as 0.

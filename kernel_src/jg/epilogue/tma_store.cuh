@@ -16,7 +16,7 @@ namespace jg {
 
 template <u32 kBuffers, u32 kBytes, u32 kWarps>
 class TmaStore {
-    static constexpr u32 kThreads = 32 * kWarps;
+    enum : u32 { kThreads = 32 * kWarps };
 
   public:
     // `buffers`: kBuffers store tiles of these warps, aligned to 1024 bytes.

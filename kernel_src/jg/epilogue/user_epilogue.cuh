@@ -63,10 +63,10 @@
 
 #define JG_EPILOGUE_BEGIN                                                                  \
     struct Epilogue {                                                                      \
-        static constexpr jg::u32 kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT);          \
-        static constexpr jg::u32 kLoads = 0 JG_OPERANDS(JG_OPERAND_LOADS);               \
-        static constexpr bool kHasFragments = true JG_OPERANDS(JG_OPERAND_HAS_FRAGMENT);   \
-        static constexpr bool kReduces = false JG_OPERANDS(JG_OPERAND_REDUCES);            \
+        enum : jg::u32 { kOperandCount = 0 JG_OPERANDS(JG_OPERAND_COUNT) };                \
+        enum : jg::u32 { kLoads = 0 JG_OPERANDS(JG_OPERAND_LOADS) };                       \
+        enum : bool { kHasFragments = true JG_OPERANDS(JG_OPERAND_HAS_FRAGMENT) };         \
+        enum : bool { kReduces = false JG_OPERANDS(JG_OPERAND_REDUCES) };                  \
                                                                                            \
         template <class Params, class StepLoader>                                          \
         static JG_DEVICE void load_step(const Params &params, StepLoader &loader)        \

@@ -54,19 +54,21 @@ class VectorEpilogue {
                       Config::kOutStages * Partition::kWarpBytes >= Staging::kBytes,
                   "VectorEpilogue needs out_stages=2");
 
-    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a row
-    static constexpr u32 kPassRows = 32 / kAcross;           // a vector per thread
-    static constexpr u32 kPasses =
-        (Partition::kWarpRows + kPassRows - 1) / kPassRows; // of a step
-    // Every 8 rows the permutations of both buffers repeat: what a turn is. A long snippet
-    // is worth more than what that saves, in time to compile.
-    static constexpr u32 kTurnPasses =
-        kPassRows < 8 && !Config::kLongSnippet ? 8 / kPassRows : 1;
-    static constexpr bool kWholeTurns = kTurnPasses * kPassRows == 8;
-    // Else steps reach beyond the tile, or passes beyond a step.
-    static constexpr bool kStepsEndAcross = Partition::kCols % Partition::kStepCols == 0;
-    static constexpr bool kStepsEndDown = Partition::kRows % Partition::kStepRows == 0 &&
-                                          Partition::kWarpRows % kPassRows == 0;
+    enum : u32 {
+        kAcross = Partition::kWarpCols / 8,                           // vectors of a row
+        kPassRows = 32 / kAcross,                                     // a vector per thread
+        kPasses = (Partition::kWarpRows + kPassRows - 1) / kPassRows, // of a step
+        // Every 8 rows the permutations of both buffers repeat: what a turn is. A long
+        // snippet is worth more than what that saves, in time to compile.
+        kTurnPasses = kPassRows < 8 && !Config::kLongSnippet ? 8 / kPassRows : 1,
+    };
+    enum : bool {
+        kWholeTurns = kTurnPasses * kPassRows == 8,
+        // Else steps reach beyond the tile, or passes beyond a step.
+        kStepsEndAcross = Partition::kCols % Partition::kStepCols == 0,
+        kStepsEndDown = Partition::kRows % Partition::kStepRows == 0 &&
+                        Partition::kWarpRows % kPassRows == 0,
+    };
 
     static_assert((!Blocks::kInStep && !Blocks::kSpread) || kStepsEndDown,
                   "lanes of a pass look for a block's amax together");

@@ -35,7 +35,7 @@ struct GroupMapsParams {
     u32 m, n, k, groups;
 };
 
-constexpr u32 kMapWarps = 8; // of a CTA
+enum : u32 { kMapWarps = 8 }; // of a CTA
 
 // Which M, N and K a group has.
 struct GroupSizes {

@@ -23,9 +23,9 @@ struct PackParams {
 static_assert(sizeof(PackParams) == 48, "as the host has it");
 
 // Of scales of one byte four neighbours along K are a word.
-constexpr u32 kWord = 4;
+enum : u32 { kWord = 4 };
 // What a column of scales is rounded up to.
-constexpr u32 kColumnStep = 4;
+enum : u32 { kColumnStep = 4 };
 
 // A scale, or the first of a word; beyond `rows` or `blocks` it is none.
 struct Place {
@@ -38,7 +38,7 @@ struct Layout;
 
 template <>
 struct Layout<ScaleLayout::kRow> {
-    static constexpr u32 kUnit = 1;
+    enum : u32 { kUnit = 1 };
     u32 rows, blocks;
 
     JG_DEVICE u64 index(u32 row, u32 block) const
@@ -57,7 +57,7 @@ struct Layout<ScaleLayout::kRow> {
 
 template <>
 struct Layout<ScaleLayout::kColumn> {
-    static constexpr u32 kUnit = 1;
+    enum : u32 { kUnit = 1 };
     u32 rows, blocks;
 
     JG_DEVICE u32 ld() const
@@ -82,8 +82,10 @@ struct Layout<ScaleLayout::kColumn> {
 // is a neighbour.
 template <u32 kRows, u32 kSpread>
 struct PieceLayout {
-    static constexpr u32 kUnit = kWord;
-    static constexpr u32 kSpreads = kRows / kSpread;
+    enum : u32 {
+        kUnit = kWord,
+        kSpreads = kRows / kSpread,
+    };
     u32 rows, blocks;
 
     JG_DEVICE u32 words() const
@@ -118,7 +120,7 @@ struct Layout<ScaleLayout::k8x4> : PieceLayout<8, 8> {
 
 template <>
 struct Layout<ScaleLayout::kMnK4> {
-    static constexpr u32 kUnit = kWord;
+    enum : u32 { kUnit = kWord };
     u32 rows, blocks;
 
     JG_DEVICE u32 ld() const
@@ -143,9 +145,11 @@ struct Layout<ScaleLayout::kMnK4> {
 template <class Config>
 struct Source {
     using From = Layout<Config::kFrom>;
-    static constexpr u32 kScaleRows = Config::kScaleRows; // of the target that share one
-    static constexpr u32 kBytes = Config::kElementBytes;
-    static constexpr bool kNeighbours = Config::kFrom != ScaleLayout::kColumn; // along K
+    enum : u32 {
+        kScaleRows = Config::kScaleRows, // of the target that share one
+        kBytes = Config::kElementBytes,
+    };
+    enum : bool { kNeighbours = Config::kFrom != ScaleLayout::kColumn }; // along K
     From layout;
     u32 rows; // of the target
     u64 base; // of the batch

@@ -20,8 +20,10 @@ struct NoPacking {};
 // One scale lies there for so many rows.
 template <ScaleLayout kLayout, u32 kRows>
 struct ToPieces {
-    static constexpr u32 kElementBytes = 1;
-    static constexpr u32 kScaleRows = kRows;
+    enum : u32 {
+        kElementBytes = 1,
+        kScaleRows = kRows,
+    };
     static constexpr ScaleLayout kFrom = kLayout;
     static constexpr ScaleLayout kTo = ScaleLayout::k128x4;
 };

@@ -27,9 +27,11 @@ struct RepackParams {
     RepackMatrix matrices[2];
 };
 
-constexpr u32 kLanes = 32;
-constexpr u32 kChunksAtOnce = 4; // of a lane
-constexpr u32 kUnitBytes = kChunkBytes * kLanes * kChunksAtOnce;
+enum : u32 {
+    kLanes = 32,
+    kChunksAtOnce = 4, // of a lane
+    kUnitBytes = kChunkBytes * kLanes * kChunksAtOnce,
+};
 
 // Of a chunk at a multiple of 16 the bytes from `begin` to `end`; the others are 0 and are
 // not read. Elements are loaded by few warps: those at the ends of the matrix.

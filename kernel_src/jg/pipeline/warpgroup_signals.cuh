@@ -17,7 +17,7 @@ class WarpgroupSignals {
   public:
     using Cluster = ClusterT;
     static constexpr debug::Ring kRing = debug::Ring::kWarps;
-    static constexpr u32 kReleases = kTeams * Cluster::kMulticastPeers;
+    enum : u32 { kReleases = kTeams * Cluster::kMulticastPeers };
     static_assert(Cluster::kSize <= kTeamThreads, "a thread arrives in each CTA");
 
     JG_DEVICE explicit WarpgroupSignals(const Cluster &cluster)

@@ -103,9 +103,9 @@ struct Convert<e5m2> {
 
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
     (defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && __CUDA_ARCH_FAMILY_SPECIFIC__ / 100 == 10)
-constexpr bool kHasE2m1 = true;
+enum : bool { kHasE2m1 = true };
 #else
-constexpr bool kHasE2m1 = false;
+enum : bool { kHasE2m1 = false };
 #endif
 
 // A 4-bit float; NaN becomes 6. Beside the middle of two values the comparisons take the

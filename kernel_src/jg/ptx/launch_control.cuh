@@ -7,7 +7,7 @@
 namespace jg::ptx {
 
 // Bytes of a response; it lies on a multiple of them.
-constexpr u32 kClcResponseBytes = 16;
+enum : u32 { kClcResponseBytes = 16 };
 
 // Requests a cluster that was not launched yet. The response lands in this CTA's shared
 // memory and counts there towards `barrier`. Do not call it again after a refusal.

@@ -152,7 +152,7 @@ enum class Tcgen05Kind : u32 { kF16, kTf32, kF8f6f4, kI8, kMxf4 };
 template <Tcgen05Kind kOfKind, u32 kNumber>
 struct Tcgen05Input {
     static constexpr Tcgen05Kind kKind = kOfKind;
-    static constexpr u32 kType = kNumber;
+    enum : u32 { kType = kNumber };
 };
 template <class T>
 struct Tcgen05Type;

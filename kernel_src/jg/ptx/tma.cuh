@@ -109,7 +109,7 @@ JG_DEVICE void tma_prefetch(const TensorMap *map, i32 inner, i32 outer, i32 half
 
 // Bits of a shared-memory address that name the CTA of the cluster begin at 24; without the
 // lowest of them it is the address in the leader CTA of the pair.
-constexpr u32 kEvenCtaOfPair = 0xfeffffff;
+enum : u32 { kEvenCtaOfPair = 0xfeffffff };
 
 // The same two for a CTA of a pair: the data come here (and to `mask`), the bytes count
 // towards the barrier of the pair's leader CTA. sm_100a and newer.

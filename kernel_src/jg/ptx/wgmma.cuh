@@ -118,8 +118,8 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
                  JG_ONE(N, NAMES, "p") JG_NEXT JG_ONE(N, NAMES, "one") JG_NEXT                \
                  JG_ONE(N, NAMES, "one") JG_NEXT JG_ONE(N, NAMES, "one")                      \
                  "}\n" :: "l"(a), "l"(b), "r"(accumulate), "n"(kWhich),                       \
-                 "C"(Steps::Kind::kText), "C"(Steps::Tail::kText), "n"(Steps::kAStep),        \
-                 "n"(Steps::kBStep))
+                 "C"(Steps::Kind::kText), "C"(Steps::Tail::kText), "n"(u64{Steps::kAStep}),   \
+                 "n"(u64{Steps::kBStep}))
 #define JG_TAKE(EACH, W)                                                                      \
     if constexpr (IsSame<Accumulator, i32>::value) {                                          \
         asm volatile(JG_MOVE(0, W) EACH(JG_MOVE, W) : "=r"(d[0]) EACH(JG_INTEGER, W) : "n"(kWhich)); \
@@ -128,49 +128,50 @@ JG_DEVICE constexpr u64 wgmma_descriptor_k_step()
     }
 // clang-format on
 
-// What the tensor core takes together, and its name in the instruction, behind N.
-template <class TypeA, class TypeB>
+// What the tensor core takes together, and its name in the instruction, behind N. A text
+// has to be a variable of the kernel: as a template's member only the one that is named is.
+template <class TypeA, class TypeB, bool kAny = true>
 struct WgmmaKind {
-    static constexpr bool kTaken = false;
+    enum : bool { kTaken = false };
 };
-template <>
-struct WgmmaKind<bf16, bf16> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<bf16, bf16, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k16.f32.bf16.bf16";
 };
-template <>
-struct WgmmaKind<f16, f16> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<f16, f16, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k16.f32.f16.f16";
 };
-template <>
-struct WgmmaKind<tf32, tf32> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<tf32, tf32, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k8.f32.tf32.tf32";
 };
-template <>
-struct WgmmaKind<s8, s8> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<s8, s8, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k32.s32.s8.s8";
 };
-template <>
-struct WgmmaKind<e4m3, e4m3> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<e4m3, e4m3, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k32.f32.e4m3.e4m3";
 };
-template <>
-struct WgmmaKind<e4m3, e5m2> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<e4m3, e5m2, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k32.f32.e4m3.e5m2";
 };
-template <>
-struct WgmmaKind<e5m2, e4m3> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<e5m2, e4m3, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k32.f32.e5m2.e4m3";
 };
-template <>
-struct WgmmaKind<e5m2, e5m2> {
-    static constexpr bool kTaken = true;
+template <bool kAny>
+struct WgmmaKind<e5m2, e5m2, kAny> {
+    enum : bool { kTaken = true };
     static constexpr char kText[] = "k32.f32.e5m2.e5m2";
 };
 
@@ -200,8 +201,10 @@ struct WgmmaSteps {
     static_assert(Kind::kTaken, "wgmma does not take A and B together");
     static_assert(sizeof(TypeA) == 2 || (kAKMajor && kBKMajor),
                   "wgmma takes inputs of other than 16 bits K-major only");
-    static constexpr u64 kAStep = wgmma_descriptor_k_step<kAKMajor>();
-    static constexpr u64 kBStep = wgmma_descriptor_k_step<kBKMajor>();
+    enum : u64 {
+        kAStep = wgmma_descriptor_k_step<kAKMajor>(),
+        kBStep = wgmma_descriptor_k_step<kBKMajor>(),
+    };
 };
 
 // Multiplication number kWhich of the kernel, with registers of its own:

@@ -65,16 +65,20 @@ struct RowRange {
 
 template <class Config>
 class GroupRows {
-    static constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
-    static constexpr bool kStacked = kAlongK || Config::kGroupBy == GroupBy::kOffsets;
+    enum : bool {
+        kAlongK = Config::kGroupBy == GroupBy::kKOffsets,
+        kStacked = kAlongK || Config::kGroupBy == GroupBy::kOffsets,
+    };
     // Elements of K: 16 bytes or more, and no less than a multiplication of the tensor core
     // takes, or half of one whose scales can be cleared. Copies that spread elements begin
     // at multiples of 128.
-    static constexpr u32 kKStep =
-        !kAlongK || !is_block_scaled<Config>() || !(Config::kAKMajor || Config::kBKMajor)
-            ? 1
-        : kBits<typename Config::A> != kBits<typename Config::B> ? 128
-                                                                 : 32;
+    enum : u32 {
+        kKStep = !kAlongK || !is_block_scaled<Config>() ||
+                         !(Config::kAKMajor || Config::kBKMajor)
+                     ? 1
+                 : kBits<typename Config::A> != kBits<typename Config::B> ? 128
+                                                                          : 32
+    };
 
   public:
     template <class ShapeT>
@@ -97,7 +101,7 @@ class GroupRows {
 
     // Rows of no group: those below the last one of all where groups are stacked, else
     // those of each group's matrices.
-    static constexpr u32 kRests = kStacked ? 1 : Config::kGroups;
+    enum : u32 { kRests = kStacked ? 1 : Config::kGroups };
     JG_DEVICE RowRange rest(u32 i) const
     {
         return RowRange{row(kStacked ? Config::kGroups - 1 : i), static_cast<u32>(rows_)};
@@ -164,7 +168,7 @@ JG_DEVICE void for_each_empty_group(const Order &order, Use use)
 template <class Config>
 class RowBlocks {
   public:
-    static constexpr u32 kRows = Config::kRowsOfBlock; // the last one may have fewer
+    enum : u32 { kRows = Config::kRowsOfBlock }; // the last one may have fewer
 
     template <class ShapeT>
     JG_DEVICE explicit RowBlocks(const ShapeT &shape)

@@ -37,15 +37,16 @@ namespace jg {
 template <class Config>
 class GroupedTileOrder {
     using Rows = GroupRows<Config>;
-    static constexpr u32 kGroups = Config::kGroups;
-    static constexpr u32 kPieces = kGroups + (clears_rest<Config>() ? Rows::kRests : 0);
-    static constexpr u32 kClusterRows = Config::kBlockM * Config::kClusterM;
-    static constexpr u32 kClusterColumns = Config::kBlockN * Config::kClusterN;
-    // Tiles of a cluster along the rows.
-    static constexpr u32 kTilesAlong =
-        Config::kTransposed ? Config::kClusterN : Config::kClusterM;
-    static constexpr bool kTurnsLast = Config::kTurnsLast;
-    static constexpr u32 kBand = 16; // in cluster tiles, an even number
+    enum : u32 {
+        kGroups = Config::kGroups,
+        kPieces = kGroups + (clears_rest<Config>() ? Rows::kRests : 0),
+        kClusterRows = Config::kBlockM * Config::kClusterM,
+        kClusterColumns = Config::kBlockN * Config::kClusterN,
+        // Tiles of a cluster along the rows.
+        kTilesAlong = Config::kTransposed ? Config::kClusterN : Config::kClusterM,
+    };
+    enum : bool { kTurnsLast = Config::kTurnsLast };
+    enum : u32 { kBand = 16 }; // in cluster tiles, an even number
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(!kTurnsLast || (Config::kClusterM == 2 && Config::kClusterN == 1 &&
                                   !Config::kTransposed),
@@ -55,7 +56,7 @@ class GroupedTileOrder {
     struct alignas(16) Storage {
         u32 first[kPieces + 1];
     };
-    static constexpr bool kPrepares = true;
+    enum : bool { kPrepares = true };
 
     template <class ShapeT, class Cluster>
     JG_DEVICE GroupedTileOrder(const ShapeT &shape, const Cluster &cluster,

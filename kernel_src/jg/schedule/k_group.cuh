@@ -14,10 +14,11 @@ namespace jg {
 template <class Config>
 struct KGroup {
     // All groups are whole, as far as the compiler can know.
-    static constexpr bool kWhole =
-        Config::kKGroup == 1 ||
-        (Config::kK != 0 && Config::kSplitK == 1 &&
-         ceil_div(Config::kK, Config::kBlockK) % Config::kKGroup == 0);
+    enum : bool {
+        kWhole = Config::kKGroup == 1 ||
+                 (Config::kK != 0 && Config::kSplitK == 1 &&
+                  ceil_div(Config::kK, Config::kBlockK) % Config::kKGroup == 0)
+    };
 
     // Blocks of the next group where `left` are left.
     static JG_DEVICE u32 blocks(u32 left)

@@ -36,19 +36,23 @@ struct BlockEnds<0> {
 template <class Config>
 class RowBlockTileOrder {
     using Rows = RowBlocks<Config>;
-    static constexpr u32 kGroups = Config::kGroups;
-    static constexpr u32 kStepM = Config::kBlockM * Config::kClusterM;
-    static constexpr u32 kStepN = Config::kBlockN * Config::kClusterN;
-    static constexpr u32 kClusterRows = Config::kTransposed ? kStepN : kStepM;
-    static constexpr u32 kClusterColumns = Config::kTransposed ? kStepM : kStepN;
-    static constexpr u32 kTilesOfBlock = Rows::kRows / kClusterRows;
-    static constexpr u32 kTileRows =
-        Config::kTransposed ? Config::kBlockN : Config::kBlockM; // of a CTA
-    static constexpr bool kSorts = Config::kSortsBlocks;
-    static constexpr u32 kNone = kGroups, kNothing = kGroups + 1; // of no group; no block
-    // Numbers that a lane asks for at once: each takes as long as the way to L2.
-    static constexpr u32 kAhead = 8;
-    static constexpr u32 kGroupBits = 13; // of a word, which also has a block
+    enum : u32 {
+        kGroups = Config::kGroups,
+        kStepM = Config::kBlockM * Config::kClusterM,
+        kStepN = Config::kBlockN * Config::kClusterN,
+        kClusterRows = Config::kTransposed ? kStepN : kStepM,
+        kClusterColumns = Config::kTransposed ? kStepM : kStepN,
+        kTilesOfBlock = Rows::kRows / kClusterRows,
+        kTileRows = Config::kTransposed ? Config::kBlockN : Config::kBlockM, // of a CTA
+    };
+    enum : bool { kSorts = Config::kSortsBlocks };
+    enum : u32 {
+        kNone = kGroups,
+        kNothing = kGroups + 1, // of no group; no block
+        // Numbers that a lane asks for at once: each takes as long as the way to L2.
+        kAhead = 8,
+        kGroupBits = 13, // of a word, which also has a block
+    };
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(Rows::kRows % kClusterRows == 0, "the plan lets no tile straddle blocks");
     static_assert(Config::kGroups < 1u << kGroupBits &&
@@ -74,7 +78,7 @@ class RowBlockTileOrder {
         u32 along; // cluster tiles of all listed blocks, along the rows
         ListedBlock listed[Config::kRowBlocks];
     };
-    static constexpr bool kPrepares = true;
+    enum : bool { kPrepares = true };
 
     template <class ShapeT, class Cluster>
     JG_DEVICE RowBlockTileOrder(const ShapeT &shape, const Cluster &cluster,

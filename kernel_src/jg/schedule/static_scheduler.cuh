@@ -61,8 +61,10 @@ class StaticScheduler {
 
   public:
     using Storage = typename Order::Storage;
-    static constexpr bool kHasWarp = false;
-    static constexpr bool kPrepares = Order::kPrepares;
+    enum : bool {
+        kHasWarp = false,
+        kPrepares = Order::kPrepares,
+    };
 
     template <class ShapeT>
     JG_DEVICE StaticScheduler(const ShapeT &shape, const Cluster &cluster, Storage &storage)

@@ -38,11 +38,11 @@ namespace jg {
 
 template <class Config>
 class TileOrder {
-    static constexpr u32 kEntries = kWorkspaceParts<Config>; // of a cluster tile
+    enum : u32 { kEntries = kWorkspaceParts<Config> }; // of a cluster tile
 
   public:
     struct Storage {};
-    static constexpr bool kPrepares = false;
+    enum : bool { kPrepares = false };
 
     template <class ShapeT, class Cluster>
     JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster, Storage &)

@@ -15,10 +15,10 @@ namespace jg::sm100a {
 
 template <class Partition, class Consumer>
 class AccumReader {
-    static constexpr u32 kLane = 1u << 16; // what one lane adds to an address
+    enum : u32 { kLane = 1u << 16 }; // what one lane adds to an address
 
   public:
-    static constexpr bool kIndexed = true;
+    enum : bool { kIndexed = true };
 
     // `columns`: address of the ring in tensor memory, kPitch columns per stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)

@@ -30,7 +30,7 @@
 namespace jg::sm100a {
 
 // Requests are an item ahead of the load, and the epilogue may be two items behind it.
-constexpr u32 kClcStages = 3;
+enum : u32 { kClcStages = 3 };
 
 // The empty barriers and the throttle are used in the first CTA only.
 struct alignas(16) ClcStorage {
@@ -45,10 +45,11 @@ enum class ClcConsumer { kLoadThread, kLoadWarp, kThread, kWarp };
 
 template <class Order, class Cluster, ClcConsumer kConsumer>
 class ClcIterator {
-    static constexpr bool kIsWarp =
-        kConsumer == ClcConsumer::kWarp || kConsumer == ClcConsumer::kLoadWarp;
-    static constexpr bool kLoads =
-        kConsumer == ClcConsumer::kLoadThread || kConsumer == ClcConsumer::kLoadWarp;
+    enum : bool {
+        kIsWarp = kConsumer == ClcConsumer::kWarp || kConsumer == ClcConsumer::kLoadWarp,
+        kLoads =
+            kConsumer == ClcConsumer::kLoadThread || kConsumer == ClcConsumer::kLoadWarp,
+    };
 
   public:
     JG_DEVICE ClcIterator(const Order &order, ClcStorage &storage, bool is_first_cta)
@@ -114,8 +115,10 @@ class ClcScheduler {
 
   public:
     struct Storage : ClcStorage, Order::Storage {};
-    static constexpr bool kHasWarp = true;
-    static constexpr bool kPrepares = Order::kPrepares;
+    enum : bool {
+        kHasWarp = true,
+        kPrepares = Order::kPrepares,
+    };
 
     template <class ShapeT>
     JG_DEVICE ClcScheduler(const ShapeT &shape, const Cluster &cluster, Storage &storage)

@@ -21,7 +21,7 @@ class CommitSignals {
   public:
     using Cluster = ClusterT;
     static constexpr debug::Ring kRing = debug::Ring::kTiles;
-    static constexpr u32 kReleases = Cluster::kMulticastPeers + kWrites;
+    enum : u32 { kReleases = Cluster::kMulticastPeers + kWrites };
 
     JG_DEVICE explicit CommitSignals(const Cluster &cluster)
         : is_leader_(cluster.pair_rank() == 0), leader_rank_(cluster.leader_rank()),

@@ -18,16 +18,20 @@ namespace jg::sm100a {
 
 template <class Config>
 struct LaneLayout {
-    static constexpr u32 kMmas = Config::kGateInA ? 2 : 1;
-    static constexpr u32 kRows = Config::kBlockM / kMmas; // of one, in a CTA
-    static constexpr bool kSplit = kRows == 64 && Config::kCtaGroup == 2;
-    static constexpr u32 kWarpLanes = kRows == 64 && !kSplit ? 16 : 32;
-    static constexpr u32 kMmaColumns = kSplit ? Config::kBlockN / 2 : Config::kBlockN;
-    static constexpr u32 kColumns = kMmas * kMmaColumns;
-    // Those that D has of them.
-    static constexpr u32 kColumnsOfD = Config::kGated ? kColumns / 2 : kColumns;
-    // From one accumulator to the next: a multiple of what is allocated at least.
-    static constexpr u32 kPitch = (kColumns + 31) / 32 * 32;
+    enum : u32 {
+        kMmas = Config::kGateInA ? 2 : 1,
+        kRows = Config::kBlockM / kMmas, // of one, in a CTA
+    };
+    enum : bool { kSplit = kRows == 64 && Config::kCtaGroup == 2 };
+    enum : u32 {
+        kWarpLanes = kRows == 64 && !kSplit ? 16 : 32,
+        kMmaColumns = kSplit ? Config::kBlockN / 2 : Config::kBlockN,
+        kColumns = kMmas * kMmaColumns,
+        // Those that D has of them.
+        kColumnsOfD = Config::kGated ? kColumns / 2 : kColumns,
+        // From one accumulator to the next: a multiple of what is allocated at least.
+        kPitch = (kColumns + 31) / 32 * 32,
+    };
 };
 
 // Lanes are rows of D; each warp has its own store tiles.
@@ -35,13 +39,15 @@ template <class Config, bool kTransposed = Config::kTransposed>
 struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes / 16,
                                         LaneLayout<Config>::kSplit ? 2 : 4> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kWarpgroups = 1;
-    static constexpr u32 kTeams = Layout::kSplit ? 2 : 1;
-    static constexpr u32 kRows = Layout::kRows;
-    static constexpr u32 kCols = Layout::kColumnsOfD;
-    static constexpr u32 kTileRows = kRows;
-    static constexpr u32 kTileCols = kCols * kTeams;
-    static constexpr u32 kAccColumns = Layout::kColumns;
+    enum : u32 {
+        kWarpgroups = 1,
+        kTeams = Layout::kSplit ? 2 : 1,
+        kRows = Layout::kRows,
+        kCols = Layout::kColumnsOfD,
+        kTileRows = kRows,
+        kTileCols = kCols * kTeams,
+        kAccColumns = Layout::kColumns,
+    };
 
     static constexpr JG_DEVICE u32 first_row(u32)
     {
@@ -60,13 +66,15 @@ struct EpiloguePartition<Config, true>
     : ColumnPartition<Config, LaneLayout<Config>::kWarpLanes / 16,
                       LaneLayout<Config>::kColumnsOfD> {
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kWarpgroups = 1;
-    static constexpr u32 kTeams = Layout::kWarpLanes == 16 ? 1 : 2;
-    static constexpr u32 kRows = Layout::kColumnsOfD;
-    static constexpr u32 kCols = 64;
-    static constexpr u32 kTileRows = Layout::kSplit ? 2 * kRows : kRows;
-    static constexpr u32 kTileCols = Layout::kRows;
-    static constexpr u32 kAccColumns = Layout::kColumns;
+    enum : u32 {
+        kWarpgroups = 1,
+        kTeams = Layout::kWarpLanes == 16 ? 1 : 2,
+        kRows = Layout::kColumnsOfD,
+        kCols = 64,
+        kTileRows = Layout::kSplit ? 2 * kRows : kRows,
+        kTileCols = Layout::kRows,
+        kAccColumns = Layout::kColumns,
+    };
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {

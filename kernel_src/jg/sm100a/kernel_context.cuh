@@ -24,7 +24,7 @@ namespace jg::sm100a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
-    static constexpr u32 kClusterParts = ClusterParts<Config>::kCount;
+    enum : u32 { kClusterParts = ClusterParts<Config>::kCount };
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup,
                                  kClusterParts>;
     using OneCta = ClusterShape<1, 1>;
@@ -36,7 +36,7 @@ struct KernelContext {
     using Mma = MmaOp<Config>;
     using ScaleLoaderT = ScaleLoader<Config, Cluster>;
     using ScaleCellsT = ScaleCells<Tmem<Config>::kSharedScaleCells, Config::kCtaGroup>;
-    static constexpr u32 kScaleBytes = ScaleTiles<Config>::kBytes; // of a stage
+    enum : u32 { kScaleBytes = ScaleTiles<Config>::kBytes }; // of a stage
     static_assert(kScaleBytes == 0 || Config::kKGroup == 1,
                   "a stage has one block's scales");
     using Output = OutputFrame<Config>;
@@ -46,14 +46,14 @@ struct KernelContext {
     using Partials = PartialSums<Config, Partition>;
     using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Promoted = PromotedSums<Config, Partition>;
-    static constexpr bool kPromotes =
-        promotes_block_scales<Config>(); // after each block of K
+    enum : bool { kPromotes = promotes_block_scales<Config>() }; // after each block of K
     static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
-    static constexpr bool kClearsRest = clears_rest<Config>();
-    // Whose results have a part for each group, which may lack rows.
-    static constexpr bool kReducesGroups =
-        Epilogue::kReduces && lists_groups_together<Config>();
-    static constexpr bool kLoadsForEpilogue = Config::kEpilogueLoadStages > 0;
+    enum : bool {
+        kClearsRest = clears_rest<Config>(),
+        // Whose results have a part for each group, which may lack rows.
+        kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
+        kLoadsForEpilogue = Config::kEpilogueLoadStages > 0,
+    };
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
@@ -71,13 +71,16 @@ struct KernelContext {
         OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
     // Work iterators of a cluster: of the load thread, the epilogue's warps, their load
     // thread and the warp that brings scales in every CTA, of the MMA thread in each group.
-    static constexpr u32 kClcConsumers =
-        Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
-        Cluster::kSize / Cluster::kCtaGroup;
-    static constexpr bool kAlone = Cluster::kSize == 1;
-    static constexpr u32 kPartialsBarrier = 5; // 1 to 4 are those of teams and store tiles
-    static constexpr u32 kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT)
-                                                                          : kLeastSmemBytes;
+    enum : u32 {
+        kClcConsumers =
+            Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
+            Cluster::kSize / Cluster::kCtaGroup
+    };
+    enum : bool { kAlone = Cluster::kSize == 1 };
+    enum : u32 {
+        kPartialsBarrier = 5, // 1 to 4 are those of teams and store tiles
+        kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes,
+    };
     static_assert(kUsedSmemBytes <= Config::kSmemBytes &&
                       Config::kSmemBytes - kUsedSmemBytes <= alignof(SmemT),
                   "host and device disagree on shared memory");

@@ -18,15 +18,17 @@ template <class Config>
 class MmaOp {
   protected:
     using Layout = LaneLayout<Config>;
-    static constexpr u32 kM = Layout::kRows * Config::kCtaGroup;
-    static constexpr u32 kN = Config::kBlockN;
+    enum : u32 {
+        kM = Layout::kRows * Config::kCtaGroup,
+        kN = Config::kBlockN,
+    };
     using A = typename Config::A;
     using B = typename Config::B;
     static_assert(Config::kBlockK * kTileBits<Config> == 8 * 128,
                   "a block is 128 bytes of K");
     static_assert(kN % (kM == 64 ? 8 : 16) == 0 && kN <= 256, "what the MMA takes");
 
-    static constexpr u32 kMmaK = 8 * 32 / kTileBits<Config>; // of one instruction
+    enum : u32 { kMmaK = 8 * 32 / kTileBits<Config> }; // of one instruction
 
     // From one group of rows to the next a swizzle's period; along M or N, where a row ends
     // inside the tile, a panel.
@@ -43,7 +45,7 @@ class MmaOp {
     }
     // What to add to a descriptor for the rows of acc1: all of a block's K, of those of
     // acc0.
-    static constexpr u64 kRowsStep = Layout::kRows * 128 >> 4;
+    enum : u64 { kRowsStep = Layout::kRows * 128 >> 4 };
 
     // What to add to a descriptor for the next instruction's K.
     template <class Operand>
@@ -57,8 +59,10 @@ class MmaOp {
 
     // Half of an instruction's K, 64 elements of 4 bits, may lie beyond the end. Then the
     // thread writes to its stages.
-    static constexpr bool kClearsScales = is_block_scaled<Config>() && kMmaK == 64 &&
-                                          (Config::kK == 0 || Config::kK % kMmaK != 0);
+    enum : bool {
+        kClearsScales = is_block_scaled<Config>() && kMmaK == 64 &&
+                        (Config::kK == 0 || Config::kK % kMmaK != 0)
+    };
 
     // Issues the products of the first `blocks` of a stage's blocks; `is_first` starts the
     // accumulator.

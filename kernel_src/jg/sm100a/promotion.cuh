@@ -29,12 +29,14 @@ struct SumsRegion {
 template <class Config, class Partition>
 class PromotedSums {
     using Layout = typename Partition::Layout;
-    static constexpr u32 kFragments = Partition::kFragments;
-    static constexpr u32 kColumns = Layout::kColumns;
-    static constexpr u32 kRowCount = 2 * kFragments * Layout::kMmas;
-    static constexpr u32 kValues = kColumns / 2; // of a fragment, two rows of them
-    // Values that are loaded at a time.
-    static constexpr u32 kLoaded = Layout::kMmaColumns % 16 == 0 ? 8 : 4;
+    enum : u32 {
+        kFragments = Partition::kFragments,
+        kColumns = Layout::kColumns,
+        kRowCount = 2 * kFragments * Layout::kMmas,
+        kValues = kColumns / 2, // of a fragment, two rows of them
+        // Values that are loaded at a time.
+        kLoaded = Layout::kMmaColumns % 16 == 0 ? 8 : 4,
+    };
     using Scales = BlockScales<Config, kRowCount, Layout::kMmaColumns>;
 
   public:

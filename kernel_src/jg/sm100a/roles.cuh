@@ -13,15 +13,17 @@ namespace jg::sm100a {
 
 template <bool kWithEpilogueLoads, bool kWithScheduler, bool kWithScales, bool kThreadLoads>
 struct Roles {
-    static constexpr u32 kEpilogueWarps = 4;
-    static constexpr u32 kLoadWarp = 4;
-    static constexpr u32 kMmaWarp = 5;
-    static constexpr u32 kEpilogueLoadWarp = 6;
-    static constexpr u32 kSchedulerWarp = kEpilogueLoadWarp + kWithEpilogueLoads;
-    static constexpr u32 kScaleWarp = kSchedulerWarp + kWithScheduler;
-    static constexpr u32 kHelpingWarp = kScaleWarp + kWithScales;
-    static constexpr u32 kLoadWarps = kThreadLoads ? 4 : 1;
-    static constexpr u32 kThreads = 32 * (kHelpingWarp + kLoadWarps - 1);
+    enum : u32 {
+        kEpilogueWarps = 4,
+        kLoadWarp = 4,
+        kMmaWarp = 5,
+        kEpilogueLoadWarp = 6,
+        kSchedulerWarp = kEpilogueLoadWarp + kWithEpilogueLoads,
+        kScaleWarp = kSchedulerWarp + kWithScheduler,
+        kHelpingWarp = kScaleWarp + kWithScales,
+        kLoadWarps = kThreadLoads ? 4 : 1,
+        kThreads = 32 * (kHelpingWarp + kLoadWarps - 1),
+    };
 
     u32 warp = ptx::warp_index();
 

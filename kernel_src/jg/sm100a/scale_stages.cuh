@@ -24,7 +24,7 @@ class PromotedSums;
 
 template <class Config>
 struct ScaleTiles<Config, false> {
-    static constexpr u32 kBytes = 0;
+    enum : u32 { kBytes = 0 };
 };
 
 template <class Config>

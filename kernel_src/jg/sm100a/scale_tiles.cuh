@@ -38,11 +38,13 @@ constexpr JG_DEVICE u32 count_pieces(u32 columns)
 
 template <class Config, bool>
 struct alignas(128) ScaleTiles {
-    static constexpr u32 kBlocks = Config::kBlockK / Config::ABlockScale::kBlockK;
-    static constexpr bool kSharesPiece = kBlocks < ScalePiece::kBlocks; // with other stages
-    static constexpr u32 kKPieces = kSharesPiece ? 1 : kBlocks / ScalePiece::kBlocks;
-    static constexpr u32 kPieceK = ScalePiece::kBlocks * Config::ABlockScale::kBlockK;
-    static constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
+    enum : u32 { kBlocks = Config::kBlockK / Config::ABlockScale::kBlockK };
+    enum : bool { kSharesPiece = kBlocks < ScalePiece::kBlocks }; // with other stages
+    enum : u32 {
+        kKPieces = kSharesPiece ? 1 : kBlocks / ScalePiece::kBlocks,
+        kPieceK = ScalePiece::kBlocks * Config::ABlockScale::kBlockK,
+    };
+    enum : bool { kAlongK = Config::kGroupBy == GroupBy::kKOffsets };
     static_assert(!kAlongK || Config::kK == 0, "only the device has the K of a group");
     // Of an item's stage that begins at element `k`: where its scales would lie without
     // groups,
@@ -66,13 +68,15 @@ struct alignas(128) ScaleTiles {
         return k < end ? end - k : 0;
     }
     // Halves of A and of B, each with an accumulator and a multiplication.
-    static constexpr u32 kAHalves = InputA<Config>::kGateRows > 0 ? 2 : 1;
-    static constexpr u32 kBHalves = InputB<Config>::kGateRows > 0 ? 2 : 1;
-    static constexpr u32 kMmaColumns = Config::kBlockN / kBHalves;
-    static constexpr u32 kBPieces = count_pieces(kMmaColumns); // of a half
-    // Of 128 rows of A, then of columns of B.
-    static constexpr u32 kBands = kAHalves + kBHalves * kBPieces;
-    static constexpr u32 kBytes = kBands * kKPieces * ScalePiece::kBytes;
+    enum : u32 {
+        kAHalves = InputA<Config>::kGateRows > 0 ? 2 : 1,
+        kBHalves = InputB<Config>::kGateRows > 0 ? 2 : 1,
+        kMmaColumns = Config::kBlockN / kBHalves,
+        kBPieces = count_pieces(kMmaColumns), // of a half
+        // Of 128 rows of A, then of columns of B.
+        kBands = kAHalves + kBHalves * kBPieces,
+        kBytes = kBands * kKPieces * ScalePiece::kBytes,
+    };
     static_assert(Config::kBlockM == kAHalves * ScalePiece::kRows,
                   "rows of a multiplication are a piece");
     static_assert(kMmaColumns % 32 == 0 ||

@@ -24,9 +24,9 @@ class ScaledMmaOp : MmaOp<Config> {
     using typename Base::B;
     using typename Base::Layout;
     using Scales = ScaleTiles<Config>;
-    static constexpr u32 kN = Scales::kMmaColumns;
+    enum : u32 { kN = Scales::kMmaColumns };
     // What to add to a descriptor for the columns of acc1.
-    static constexpr u64 kColumnsStep = InputB<Config>::kGateRows * 128 >> 4;
+    enum : u64 { kColumnsStep = InputB<Config>::kGateRows * 128 >> 4 };
 
   public:
     using Tiles = InputTiles<Config>;
@@ -83,8 +83,7 @@ class ScaledMmaOp : MmaOp<Config> {
     }
 
   private:
-    static constexpr bool kWholeBlocks =
-        Config::kK != 0 && Config::kK % Config::kBlockK == 0;
+    enum : bool { kWholeBlocks = Config::kK != 0 && Config::kK % Config::kBlockK == 0 };
 
     // The scales of the instruction in whose K the end lies, at `k` from the block's first
     // element on: elements beyond are zeros, which a NaN scale would make NaN, or with

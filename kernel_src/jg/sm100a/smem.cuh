@@ -21,14 +21,13 @@ namespace jg::sm100a {
 // More than half of what a multiprocessor has, asked for even where less is used: so no two
 // CTAs share one. Tensor memory is invisible to the choice of where CTAs run, and two
 // clusters that each hold a part of what the other waits for would never end.
-constexpr u32 kLeastSmemBytes = 116 * 1024;
+enum : u32 { kLeastSmemBytes = 116 * 1024 };
 
 template <class Config, class Scheduler>
 struct alignas(1024) Smem {
-    static constexpr u32 kWarps = 4; // of the epilogue
+    enum : u32 { kWarps = 4 }; // of the epilogue
     using Partition = EpiloguePartition<Config>;
-    static constexpr u32 kEpilogueLoadBytes =
-        Partition::kTeams * Partition::kStepRows * 128;
+    enum : u32 { kEpilogueLoadBytes = Partition::kTeams * Partition::kStepRows * 128 };
 
     InputTiles<Config> input[Config::kStages];
     u8 out[kWarps][Config::kOutStages][Partition::kWarpBytes];

@@ -17,7 +17,7 @@
 
 namespace jg::sm100a {
 
-constexpr u32 kTmemColumns = 512; // of a multiprocessor
+enum : u32 { kTmemColumns = 512 }; // of a multiprocessor
 
 // What can be allocated: a power of two, at least 32.
 constexpr JG_DEVICE u32 round_up_columns(u32 columns)
@@ -32,8 +32,10 @@ constexpr JG_DEVICE u32 round_up_columns(u32 columns)
 // kCount blocks of kPitch columns each, from column kFirst on.
 template <u32 kFirst, u32 kPitch, u32 kCount>
 struct TmemRegion {
-    static constexpr u32 kBegin = kFirst;
-    static constexpr u32 kEnd = kFirst + kPitch * kCount;
+    enum : u32 {
+        kBegin = kFirst,
+        kEnd = kFirst + kPitch * kCount,
+    };
 
     u32 base; // address of lane 0 and the region's first column
 
@@ -48,22 +50,22 @@ struct TmemRegion {
 template <class Config>
 class Tmem {
   public:
-    static constexpr u32 kPitch = LaneLayout<Config>::kPitch;
+    enum : u32 { kPitch = LaneLayout<Config>::kPitch };
     using Accumulators = TmemRegion<0, kPitch, Config::kAccStages>;
     // Sums of parts that were multiplied by scales (promotion.cuh).
     using Sums =
         TmemRegion<Accumulators::kEnd, kPitch, promotes_block_scales<Config>() ? 1 : 0>;
     // Scales of stages of the input ring, of each or of as many as there is room for: a
     // column has those of 32 rows.
-    static constexpr u32 kScaleColumns = ScaleTiles<Config>::kBytes / 128;
-    static constexpr u32 kScaleRoom = kScaleColumns > 0
-                                          ? (kTmemColumns - Sums::kEnd) / kScaleColumns
-                                          : 0;
-    static constexpr u32 kScaleCells = kScaleColumns == 0             ? 0
-                                       : kScaleRoom < Config::kStages ? kScaleRoom
-                                                                      : Config::kStages;
-    static constexpr u32 kSharedScaleCells =
-        kScaleColumns > 0 && kScaleCells < Config::kStages ? kScaleCells : 0;
+    enum : u32 {
+        kScaleColumns = ScaleTiles<Config>::kBytes / 128,
+        kScaleRoom = kScaleColumns > 0 ? (kTmemColumns - Sums::kEnd) / kScaleColumns : 0,
+        kScaleCells = kScaleColumns == 0             ? 0
+                      : kScaleRoom < Config::kStages ? kScaleRoom
+                                                     : Config::kStages,
+        kSharedScaleCells =
+            kScaleColumns > 0 && kScaleCells < Config::kStages ? kScaleCells : 0,
+    };
     static_assert(kScaleColumns == 0 || kScaleCells > 1,
                   "scales are copied while those before are read");
     using Scales = TmemRegion<Sums::kEnd, kScaleColumns, kScaleCells>;
@@ -102,9 +104,11 @@ class Tmem {
     }
 
   private:
-    static constexpr u32 kBarrier = 7; // 1 to 6 are the epilogue's
-    static constexpr u32 kBarrierThreads = 32 * (4 + 1);
-    static constexpr u32 kAllocated = round_up_columns(Scales::kEnd);
+    enum : u32 {
+        kBarrier = 7, // 1 to 6 are the epilogue's
+        kBarrierThreads = 32 * (4 + 1),
+        kAllocated = round_up_columns(Scales::kEnd),
+    };
     static_assert(kAllocated <= kTmemColumns, "a multiprocessor has 512 columns");
     static_assert(LaneLayout<Config>::kRows == 128 || LaneLayout<Config>::kRows == 64,
                   "rows of a CTA");

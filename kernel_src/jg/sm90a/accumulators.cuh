@@ -21,8 +21,8 @@ namespace jg::sm90a {
 template <class Partition, class A>
 class RegisterAccumulators {
   public:
-    static constexpr bool kIndexed = false;
-    static constexpr u32 kDown = Partition::kTransposed ? 1 : Partition::kRows / 64;
+    enum : bool { kIndexed = false };
+    enum : u32 { kDown = Partition::kTransposed ? 1 : Partition::kRows / 64 };
     using Registers = Accumulator<A>[kDown][Partition::kAccColumns / 2];
 
     // acc[i]: rows 64 * i of the warpgroup's part of the product's tile.

@@ -14,9 +14,11 @@ namespace jg::sm90a {
 
 template <class Config>
 class ConsumerOrder {
-    static constexpr u32 kBarrier = 7; // 1 to 6 are the epilogues'
-    static constexpr u32 kThreads = 128 * Roles::kConsumers;
-    static constexpr u32 kLead = Config::kLeadStages;
+    enum : u32 {
+        kBarrier = 7, // 1 to 6 are the epilogues'
+        kThreads = 128 * Roles::kConsumers,
+        kLead = Config::kLeadStages,
+    };
     // The stage before those that are held back is in flight, and not released either.
     static_assert(kLead < Config::kStages, "the first warpgroup has stages to the end");
 

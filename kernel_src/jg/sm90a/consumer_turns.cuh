@@ -16,7 +16,7 @@ namespace jg::sm90a {
 // kBarrier: the first of two.
 template <u32 kBarrier>
 class ConsumerTurns {
-    static constexpr u32 kThreads = 128 * Roles::kConsumers;
+    enum : u32 { kThreads = 128 * Roles::kConsumers };
     static_assert(Roles::kConsumers == 2, "the other one is next");
 
   public:

@@ -16,18 +16,23 @@ namespace jg::sm90a {
 // Used by MmaOp and both partitions below. Rows and columns are those of the product.
 template <class Config>
 struct MmaPartition {
-    static constexpr u32 kMmas = Config::kGateInA ? 2 : 1;
-    static constexpr u32 kMmaRows = Config::kBlockM / kMmas; // of one, in the tile
-    static constexpr u32 kTeams = Config::kPingpong ? 1 : Roles::kConsumers;
-    static constexpr bool kSplitRows = kTeams > 1 && kMmaRows >= 128;
-    static constexpr bool kSplitCols = kTeams > 1 && !kSplitRows;
+    enum : u32 {
+        kMmas = Config::kGateInA ? 2 : 1,
+        kMmaRows = Config::kBlockM / kMmas, // of one, in the tile
+        kTeams = Config::kPingpong ? 1 : Roles::kConsumers,
+    };
+    enum : bool {
+        kSplitRows = kTeams > 1 && kMmaRows >= 128,
+        kSplitCols = kTeams > 1 && !kSplitRows,
+    };
     // Of a team.
-    static constexpr u32 kRows = kSplitRows ? kMmaRows / 2 : kMmaRows;
-    static constexpr u32 kMmaColumns = kSplitCols ? Config::kBlockN / 2 : Config::kBlockN;
-    static constexpr u32 kAccColumns = kMmas * kMmaColumns;
-    // Those that D has of them.
-    static constexpr u32 kColumnsOfD =
-        Config::kGated && !Config::kGateInA ? kMmaColumns / 2 : kMmaColumns;
+    enum : u32 {
+        kRows = kSplitRows ? kMmaRows / 2 : kMmaRows,
+        kMmaColumns = kSplitCols ? Config::kBlockN / 2 : Config::kBlockN,
+        kAccColumns = kMmas * kMmaColumns,
+        // Those that D has of them.
+        kColumnsOfD = Config::kGated && !Config::kGateInA ? kMmaColumns / 2 : kMmaColumns,
+    };
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
@@ -43,15 +48,17 @@ struct MmaPartition {
 template <class Config, bool kTransposed = Config::kTransposed>
 struct EpiloguePartition : RowPartition<Config, 1, 4> {
     using Mma = MmaPartition<Config>;
-    static constexpr u32 kTeams = Mma::kTeams;
-    static constexpr u32 kWarpgroups = kTeams;
-    static constexpr u32 kRows = Mma::kRows;
-    static constexpr u32 kCols = Mma::kColumnsOfD;
-    static constexpr u32 kTileRows = Mma::kMmaRows;
-    static constexpr u32 kTileCols = Mma::kSplitCols ? 2 * kCols : kCols;
-    static constexpr u32 kAccColumns = Mma::kAccColumns;
-    static constexpr u32 kThreadAccumulators = kRows * kAccColumns / 128;
-    static constexpr bool kFewRegisters = kThreadAccumulators > 128;
+    enum : u32 {
+        kTeams = Mma::kTeams,
+        kWarpgroups = kTeams,
+        kRows = Mma::kRows,
+        kCols = Mma::kColumnsOfD,
+        kTileRows = Mma::kMmaRows,
+        kTileCols = Mma::kSplitCols ? 2 * kCols : kCols,
+        kAccColumns = Mma::kAccColumns,
+        kThreadAccumulators = kRows * kAccColumns / 128,
+    };
+    enum : bool { kFewRegisters = kThreadAccumulators > 128 };
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
@@ -74,14 +81,16 @@ struct EpiloguePartition<Config, true>
     : ColumnPartition<Config, 1, MmaPartition<Config>::kColumnsOfD> {
     using Mma = MmaPartition<Config>;
     static_assert(Mma::kRows == 64 && Mma::kTeams > 1, "the plan tiles it so");
-    static constexpr u32 kTeams = Mma::kTeams;
-    static constexpr u32 kWarpgroups = kTeams;
-    static constexpr u32 kRows = Mma::kColumnsOfD;
-    static constexpr u32 kCols = Mma::kRows;
-    static constexpr u32 kTileRows = Mma::kSplitCols ? 2 * kRows : kRows;
-    static constexpr u32 kTileCols = Mma::kMmaRows;
-    static constexpr u32 kAccColumns = Mma::kAccColumns;
-    static constexpr u32 kThreadAccumulators = kCols * kAccColumns / 128;
+    enum : u32 {
+        kTeams = Mma::kTeams,
+        kWarpgroups = kTeams,
+        kRows = Mma::kColumnsOfD,
+        kCols = Mma::kRows,
+        kTileRows = Mma::kSplitCols ? 2 * kRows : kRows,
+        kTileCols = Mma::kMmaRows,
+        kAccColumns = Mma::kAccColumns,
+        kThreadAccumulators = kCols * kAccColumns / 128,
+    };
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {

@@ -21,10 +21,10 @@ namespace jg::sm90a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
-    static constexpr u32 kClusterParts = ClusterParts<Config>::kCount;
+    enum : u32 { kClusterParts = ClusterParts<Config>::kCount };
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
     // Do its CTAs need nothing of each other until their parts of K are added up?
-    static constexpr bool kMeetsLater = kClusterParts > 1 && !Cluster::kShares;
+    enum : bool { kMeetsLater = kClusterParts > 1 && !Cluster::kShares };
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
@@ -33,15 +33,18 @@ struct KernelContext {
                                  stage_fillers<Config>(Roles::kLoadWarps)>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
-    static constexpr u32 kPassBarrier = 8; // and 9; those before are other modules'
-    static constexpr u32 kSumsBarrier = 10;
-    static constexpr bool kScales = promotes_block_scales<Config>();
-    static constexpr bool kClearsRest = clears_rest<Config>();
-    // Whose results have a part for each group, which may lack rows.
-    static constexpr bool kReducesGroups =
-        Epilogue::kReduces && lists_groups_together<Config>();
+    enum : u32 {
+        kPassBarrier = 8, // and 9; those before are other modules'
+        kSumsBarrier = 10,
+    };
+    enum : bool {
+        kScales = promotes_block_scales<Config>(),
+        kClearsRest = clears_rest<Config>(),
+        // Whose results have a part for each group, which may lack rows.
+        kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
+    };
     using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
-    static constexpr bool kHasLoadRing = SmemT::kHasLoadRing;
+    enum : bool { kHasLoadRing = SmemT::kHasLoadRing };
     using OneCta = ClusterShape<1, 1>;
     using LoadRing = InputRingBuffer<Config::kEpilogueLoadStages, SmemT::kEpilogueLoadBytes,
                                      WarpgroupSignals<Partition::kTeams, OneCta>>;

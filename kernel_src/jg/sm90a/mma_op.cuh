@@ -20,17 +20,19 @@ class MmaOp {
     using B = typename Config::B;
     using Tiles = InputTiles<Config>;
     using Stage = HeldStages<Consumer>;
-    static constexpr u32 kRowBlocks = Partition::kRows / 64;
-    static constexpr u32 kMmas = Partition::kMmas; // for each of them
+    enum : u32 {
+        kRowBlocks = Partition::kRows / 64,
+        kMmas = Partition::kMmas, // for each of them
+    };
     static_assert(Config::kBlockK * kBits<A> == 8 * 128, "a stage is 128 bytes of K");
     using Instruction =
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
     // Columns of a warpgroup whose own scales a thread has registers for.
-    static constexpr u32 kMostHeld = 128;
+    enum : u32 { kMostHeld = 128 };
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers, unless the problem is content with what they keep.
-    static constexpr bool kPromotes = Config::kPromotesSums;
+    enum : bool { kPromotes = Config::kPromotesSums };
     static_assert(!kPromotes || (kBits<A> == 8 && !sums_integers<A>()), "of 8-bit floats");
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
@@ -38,7 +40,7 @@ class MmaOp {
     // Sums that others are added to, in a workspace, are changed where they are. They begin
     // with 0, though the first stage sets them: without that the assembler keeps the tensor
     // core's registers from item to item beside the changed ones, and spills.
-    static constexpr bool kClears = kPromotes || 1 < kWorkspaceParts<Config>;
+    enum : bool { kClears = kPromotes || 1 < kWorkspaceParts<Config> };
 
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
@@ -173,18 +175,19 @@ class MmaOp {
     template <class Slots, class Ring>
     class ScaleReader {
       public:
-        static constexpr bool kHolds = kMmas == 1 && Partition::kMmaColumns <= kMostHeld;
+        enum : bool { kHolds = kMmas == 1 && Partition::kMmaColumns <= kMostHeld };
         using Scales =
             BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
-        static constexpr bool kAhead = Scales::kFew;
-        // Those of all columns wait for products that were begun before they are read: with
-        // products of 64 rows they are read first, with more the second ones hide the wait.
-        // On an H200 128x128 took 0.86 to 0.89 of the time so and 64x128 in two parts 0.93,
-        // but 128x128 in two parts 1.10 and 128x96 1.07.
-        static constexpr bool kBefore = !kAhead && Scales::kOwned &&
-                                        kRowBlocks * kMmas == 1 &&
-                                        Partition::kMmaColumns == 128 &&
-                                        (Config::kSplitK == 1 || Config::kBlockM == 64);
+        enum : bool {
+            kAhead = Scales::kFew,
+            // Those of all columns wait for products that were begun before they are read:
+            // with products of 64 rows they are read first, with more the second ones hide
+            // the wait. On an H200 128x128 took 0.86 to 0.89 of the time so and 64x128 in
+            // two parts 0.93, but 128x128 in two parts 1.10 and 128x96 1.07.
+            kBefore = !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1 &&
+                      Partition::kMmaColumns == 128 &&
+                      (Config::kSplitK == 1 || Config::kBlockM == 64),
+        };
 
         Scales scales; // of the block that is next, where they are read ahead
 
@@ -233,8 +236,10 @@ class MmaOp {
         }
     };
 
-    static constexpr u64 kRowBlockStep = 8192 >> 4;
-    static constexpr u64 kGateStep = Partition::kMmaRows * 128 >> 4; // to rows of acc1
+    enum : u64 {
+        kRowBlockStep = 8192 >> 4,
+        kGateStep = Partition::kMmaRows * 128 >> 4, // to rows of acc1
+    };
 
     // Which block of rows a multiplication has, and the rows of which accumulator.
     static constexpr JG_DEVICE u64 a_step(u32 mma)

@@ -13,7 +13,7 @@ namespace jg::sm90a {
 
 template <class Kernel>
 class PingpongRoles {
-    static constexpr u32 kMathTurns = 10, kWriteTurns = 12; // two barriers each
+    enum : u32 { kMathTurns = 10, kWriteTurns = 12 }; // two barriers each
     using Load = typename Kernel::EpilogueLoadT;
     using Tiles = typename Kernel::Ring::Consumer;
     using Boxes = typename Kernel::LoadRing::Consumer;

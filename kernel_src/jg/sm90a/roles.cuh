@@ -8,18 +8,20 @@
 namespace jg::sm90a {
 
 struct Roles {
-    static constexpr u32 kConsumers = 2;
-    static constexpr u32 kThreads = 128 * (1 + kConsumers);
-    static constexpr u32 kMathWarps = 4 * kConsumers;
-    static constexpr u32 kLoadWarps = 4; // where tiles are loaded by threads
-    // Registers per thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that load
-    // themselves need more than the one that starts copies.
-    static constexpr u32 kLoadRegisters = 40;
-    static constexpr u32 kMathRegisters = 232;
-    static constexpr u32 kPingpongLoadRegisters = 24;
-    static constexpr u32 kPingpongMathRegisters = 240; // a whole tile's accumulators
-    static constexpr u32 kThreadLoadRegisters = 72;
-    static constexpr u32 kMathRegistersBeside = 216;
+    enum : u32 {
+        kConsumers = 2,
+        kThreads = 128 * (1 + kConsumers),
+        kMathWarps = 4 * kConsumers,
+        kLoadWarps = 4, // where tiles are loaded by threads
+        // Registers per thread: 128 * (load + 2 * math) <= 65536 of the SM. Threads that
+        // load themselves need more than the one that starts copies.
+        kLoadRegisters = 40,
+        kMathRegisters = 232,
+        kPingpongLoadRegisters = 24,
+        kPingpongMathRegisters = 240, // a whole tile's accumulators
+        kThreadLoadRegisters = 72,
+        kMathRegistersBeside = 216,
+    };
 
     u32 warp = ptx::warp_index();
 

@@ -22,14 +22,17 @@ struct alignas(1024) Smem {
     // C and matrix operands have a ring of their own, or take stages of the input tiles':
     // of a stage the tile that lies along their rows, or the other one where that is too
     // small.
-    static constexpr bool kHasLoadRing = Config::kEpilogueLoadStages > 0;
-    static constexpr u32 kTeamsBytes = Partition::kTeams * Partition::kStepRows * 128;
-    static constexpr bool kLoadsInA =
-        (Config::kTransposed || Tiles::B::kBlockBytes < kTeamsBytes) &&
-        kTeamsBytes <= Tiles::A::kBlockBytes;
-    static constexpr u32 kEpilogueLoadBytes = kHasLoadRing ? kTeamsBytes
-                                              : kLoadsInA  ? Tiles::A::kBlockBytes
-                                                           : Tiles::B::kBlockBytes;
+    enum : bool { kHasLoadRing = Config::kEpilogueLoadStages > 0 };
+    enum : u32 { kTeamsBytes = Partition::kTeams * Partition::kStepRows * 128 };
+    enum : bool {
+        kLoadsInA = (Config::kTransposed || Tiles::B::kBlockBytes < kTeamsBytes) &&
+                    kTeamsBytes <= Tiles::A::kBlockBytes
+    };
+    enum : u32 {
+        kEpilogueLoadBytes = kHasLoadRing ? kTeamsBytes
+                             : kLoadsInA  ? Tiles::A::kBlockBytes
+                                          : Tiles::B::kBlockBytes
+    };
 
     Tiles input[Config::kStages];
     u8 out[Roles::kConsumers][Config::kOutStages][Config::kOutBytes];

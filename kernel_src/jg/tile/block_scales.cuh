@@ -39,10 +39,12 @@ template <class Config>
 struct ScaleSlot {
     using A = typename Config::ABlockScale;
     using B = typename Config::BBlockScale;
-    static constexpr u32 kARun = A::kBlockMn > 1 ? 8 : 1;
-    static constexpr u32 kBRun = B::kBlockMn > 1 ? 8 : 1;
-    static constexpr u32 kACount = A::kBlockMn > 0 ? Config::kBlockM / kARun : 0;
-    static constexpr u32 kBCount = B::kBlockMn > 0 ? Config::kBlockN / kBRun : 0;
+    enum : u32 {
+        kARun = A::kBlockMn > 1 ? 8 : 1,
+        kBRun = B::kBlockMn > 1 ? 8 : 1,
+        kACount = A::kBlockMn > 0 ? Config::kBlockM / kARun : 0,
+        kBCount = B::kBlockMn > 0 ? Config::kBlockN / kBRun : 0,
+    };
 
     f32 scales[kACount + kBCount]; // A's first
 
@@ -69,7 +71,7 @@ template <u32 kReaders>
 struct ScaleSignals {
     using Cluster = ClusterShape<1, 1>;
     static constexpr debug::Ring kRing = debug::Ring::kScales;
-    static constexpr u32 kReleases = kReaders;
+    enum : u32 { kReleases = kReaders };
 
     JG_DEVICE explicit ScaleSignals(const Cluster &) {}
 
@@ -85,13 +87,13 @@ struct ScaleSignals {
 
 template <class Config, bool>
 struct ScaleSlots {
-    static constexpr u32 kCount = Config::kScaleSlots;
+    enum : u32 { kCount = Config::kScaleSlots };
     RingBarriers<kCount> ring;
     ScaleSlot<Config> slot[kCount];
 };
 template <class Config, u32 kReaders, bool>
 class ScaleRing {
-    static constexpr u32 kFillers = 32; // lanes of the warp that copies
+    enum : u32 { kFillers = 32 }; // lanes of the warp that copies
     using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
                                  ScaleSignals<kReaders>, kFillers>;
 
@@ -117,10 +119,10 @@ class ScaleRing {
 // rows. Rows of both accumulators of a gated product have an address each.
 template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount>
 class ScaleColumn {
-    static constexpr u32 kOwn = (kCount + 31) / 32;
-    static constexpr bool kEvenly = Operand::kGateRows == 0;
+    enum : u32 { kOwn = (kCount + 31) / 32 };
+    enum : bool { kEvenly = Operand::kGateRows == 0 };
     // Multiples of a distance that is no constant would be kept, too.
-    static constexpr u32 kUnrolled = Scale::kRowsAreNeighbours || !kEvenly ? kOwn : 1;
+    enum : u32 { kUnrolled = Scale::kRowsAreNeighbours || !kEvenly ? kOwn : 1 };
     static_assert(32 * kRun % Scale::kBlockMn == 0 || kOwn == 1,
                   "a whole number of blocks");
 
@@ -196,7 +198,7 @@ class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
 template <class Config, class Ring, bool>
 class ScaleFiller {
     using Slot = ScaleSlot<Config>;
-    static constexpr bool kHalves = Config::kGateHalves;
+    enum : bool { kHalves = Config::kGateHalves };
     template <class Scale, class Operand, u32 kRun, u32 kCount>
     using Column = ScaleColumn<Scale, Operand, kHalves, kRun, kCount>;
 
@@ -263,28 +265,36 @@ class ScaleFiller {
 template <class Config, u32 kRowCount, u32 kColumns, bool kHolds>
 class BlockScales {
     using Slot = ScaleSlot<Config>;
-    static constexpr bool kHasA = Slot::kACount > 0;
-    static constexpr bool kHasB = Slot::kBCount > 0;
-    static constexpr bool kByColumns = kHasB && Slot::kBRun == 1;
+    enum : bool {
+        kHasA = Slot::kACount > 0,
+        kHasB = Slot::kBCount > 0,
+        kByColumns = kHasB && Slot::kBRun == 1,
+    };
     // Columns that have one scale: of the thread's, they begin at multiples of it.
     static constexpr JG_DEVICE u32 count_run()
     {
         const u32 bits = kColumns | (Config::kGated ? 64 : 128) | InputB<Config>::kGateRows;
         return bits & (~bits + 1);
     }
-    static constexpr u32 kRun = count_run();
-    static constexpr u32 kRuns = kByColumns || !kHasB ? 1 : kColumns / kRun;
-    static constexpr bool kIsProduct = kHasA && kHasB && !kByColumns && kRuns == 1;
-    static constexpr bool kHeld = kByColumns && kHolds;
-    static constexpr u32 kHeldCount = kHeld ? kColumns / 4 : 1;
+    enum : u32 {
+        kRun = count_run(),
+        kRuns = kByColumns || !kHasB ? 1 : kColumns / kRun,
+    };
+    enum : bool {
+        kIsProduct = kHasA && kHasB && !kByColumns && kRuns == 1,
+        kHeld = kByColumns && kHolds,
+    };
+    enum : u32 { kHeldCount = kHeld ? kColumns / 4 : 1 };
     // Products of the columns' scales and the one that all rows have.
-    static constexpr bool kHeldAreProducts = kHeld && kHasA && Slot::kARun > 1;
+    enum : bool { kHeldAreProducts = kHeld && kHasA && Slot::kARun > 1 };
 
   public:
     // Are they all in registers, so that the slot can go back?
-    static constexpr bool kOwned = !kByColumns || kHeld;
-    // And few enough for those of two blocks?
-    static constexpr bool kFew = !kByColumns;
+    enum : bool {
+        kOwned = !kByColumns || kHeld,
+        // And few enough for those of two blocks?
+        kFew = !kByColumns,
+    };
 
     JG_DEVICE BlockScales() {} // none yet
 

@@ -29,10 +29,10 @@ class IndexedOperandLoader {
     using T = typename Operand::Type;
     using Swizzle = typename Operand::Swizzle;
     static_assert(Operand::kKMajor && Operand::kGateRows == 0, "rows of the problem's A");
-    static constexpr u32 kThreads = 128, kRowBytes = 128;
+    enum : u32 { kThreads = 128, kRowBytes = 128 };
 
   public:
-    static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
+    enum : bool { kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value };
 
     // Before the first block of an item, whose tile has the product's rows from `row` on,
     // of which there are `end`.
@@ -63,16 +63,20 @@ class IndexedOperandLoader {
 
   private:
     // The threads' words lie side by side; a thread's next one is kStep bytes on.
-    static constexpr u32 kWordBytes = kAsync ? kAlignment : 4;
-    static constexpr u32 kStep = kWordBytes * kThreads;
-    static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
+    enum : u32 {
+        kWordBytes = kAsync ? kAlignment : 4,
+        kStep = kWordBytes * kThreads,
+        kWords = Operand::kBlockBytes / kStep, // of a thread
+    };
     // Which rows they are of is the same for all of K: where there are registers for it, it
     // is found once for an item.
-    static constexpr bool kKeeps = kAsync && kWords <= 16;
-    static constexpr u32 kAtOnce = kKeeps            ? kWords
-                                   : kWords % 8 == 0 ? 8
-                                   : kWords % 4 == 0 ? 4
-                                                     : 1;
+    enum : bool { kKeeps = kAsync && kWords <= 16 };
+    enum : u32 {
+        kAtOnce = kKeeps            ? kWords
+                  : kWords % 8 == 0 ? 8
+                  : kWords % 4 == 0 ? 4
+                                    : 1
+    };
 
     // The rows of kAtOnce words; none, where the product has no such row.
     JG_DEVICE void find(u32 first, u32 thread)
@@ -127,7 +131,7 @@ class IndexedOperandLoader {
 
 template <class Config, class Cluster, class ShapeT>
 class IndexedLoader {
-    static constexpr bool kOfA = Config::kIndexedA;
+    enum : bool { kOfA = Config::kIndexedA };
     using A = InputA<Config>;
     using B = InputB<Config>;
     using Indexed = typename Select<kOfA, A, B>::Type;
@@ -138,8 +142,8 @@ class IndexedLoader {
                   "as the barriers count");
 
   public:
-    static constexpr bool kSends = Config::kInputAlignment == 16; // the other operand
-    static constexpr u32 kSentBytes = Other::kLoadedBytes;        // of a block
+    enum : bool { kSends = Config::kInputAlignment == 16 }; // the other operand
+    enum : u32 { kSentBytes = Other::kLoadedBytes };        // of a block
     static_assert((kOfA ? Config::kClusterN : Config::kClusterM) == 1 &&
                       Config::kCtaGroup == 1 && (kSends || !Cluster::kShares),
                   "each CTA copies rows for itself");

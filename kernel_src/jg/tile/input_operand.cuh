@@ -40,16 +40,18 @@ template <class Element, bool kIsKMajor, u32 kRowsOfCta, u32 kRowBytes, u32 kAto
 struct InputOperand {
     using Type = Element;
     using Swizzle = TileSwizzle<kRowBytes, kAtomBytes>;
-    static constexpr bool kKMajor = kIsKMajor;
-    static constexpr u32 kRows = kRowsOfCta; // of M or N
-    static constexpr u32 kLoadedRows = kRowsLoaded;
-    static constexpr u32 kGateRows = kGate; // 0: one accumulator, or the other operand's
-    static constexpr u32 kBlockK = 8 * 128 / kElementBits;
-    static constexpr u32 kBlockBytes = kRows * 128;
-    static constexpr u32 kLoadedBytes = kLoadedRows * 128 / kElementBits * kBits<Type>;
-    static constexpr u32 kSwizzleBytes = kRowBytes;
-    static constexpr u32 kPanelRows = 8 * kSwizzleBytes / kBits<Type>; // of M or N
-    static constexpr u32 kPanelBytes = kBlockK * kSwizzleBytes;
+    enum : bool { kKMajor = kIsKMajor };
+    enum : u32 {
+        kRows = kRowsOfCta, // of M or N
+        kLoadedRows = kRowsLoaded,
+        kGateRows = kGate, // 0: one accumulator, or the other operand's
+        kBlockK = 8 * 128 / kElementBits,
+        kBlockBytes = kRows * 128,
+        kLoadedBytes = kLoadedRows * 128 / kElementBits * kBits<Type>,
+        kSwizzleBytes = kRowBytes,
+        kPanelRows = 8 * kSwizzleBytes / kBits<Type>, // of M or N
+        kPanelBytes = kBlockK * kSwizzleBytes,
+    };
     static_assert(kKMajor || kRows % kPanelRows == 0, "whole panels");
     static_assert(!kKMajor || kSwizzleBytes == 128, "a block of K");
     static_assert(kLoadedRows == kRows || (kKMajor && kGate == 0), "rows of one box");

@@ -22,7 +22,7 @@ struct alignas(1024) InputTiles {
     u8 a[Config::kKGroup][A::kBlockBytes];
     u8 b[Config::kKGroup][B::kBlockBytes];
 
-    static constexpr u32 kLoadedBytes = A::kLoadedBytes + B::kLoadedBytes; // of a block
+    enum : u32 { kLoadedBytes = A::kLoadedBytes + B::kLoadedBytes }; // of a block
     static_assert(A::kBlockBytes % 1024 == 0 && B::kBlockBytes % 1024 == 0,
                   "swizzled tiles begin at multiples of 1024");
 

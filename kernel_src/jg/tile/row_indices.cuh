@@ -22,7 +22,7 @@ struct RowIndices {
 };
 template <class Config>
 struct alignas(16) RowIndices<Config, true> { // four are read at once
-    static constexpr u32 kRows = indexed_slice_rows<Config>();
+    enum : u32 { kRows = indexed_slice_rows<Config>() };
     u32 rows[kRows];
 };
 

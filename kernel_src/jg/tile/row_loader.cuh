@@ -22,18 +22,22 @@ namespace jg {
 
 template <class Config, class Cluster, class ShapeT>
 class RowLoader {
-    static constexpr bool kOfA = Config::kIndexedA;
-    static constexpr u32 kCopied = Config::kCopiedRows;
-    static constexpr bool kPair = Cluster::kCtaGroup == 2;
-    static constexpr u32 kSlices = kOfA ? Cluster::kASlices : Cluster::kBSlices;
+    enum : bool { kOfA = Config::kIndexedA };
+    enum : u32 { kCopied = Config::kCopiedRows };
+    enum : bool { kPair = Cluster::kCtaGroup == 2 };
+    enum : u32 { kSlices = kOfA ? Cluster::kASlices : Cluster::kBSlices };
     using Indexed = typename Select<kOfA, InputA<Config>, InputB<Config>>::Type;
     using Indices = RowIndices<Config>;
     using Tiles = TileLoader<Config, Cluster>;
-    static constexpr u32 kRows = Indices::kRows;
-    // Rows whose copies start together; rounds of them that are written one behind the
-    // other, of which more fill the instruction cache.
-    static constexpr u32 kAtOnce = kRows % 8 == 0 ? 8 : kRows % 4 == 0 ? 4 : 1;
-    static constexpr u32 kUnrolled = 4;
+    enum : u32 {
+        kRows = Indices::kRows,
+        // Rows whose copies start together; rounds of them that are written one behind the
+        // other, of which more fill the instruction cache.
+        kAtOnce = kRows % 8 == 0   ? 8
+                  : kRows % 4 == 0 ? 4
+                                   : 1,
+        kUnrolled = 4,
+    };
     struct alignas(4 * (kAtOnce < 4 ? kAtOnce : 4)) Found {
         u32 rows[kAtOnce];
     };
@@ -103,7 +107,7 @@ class RowLoader {
     {
         return *reinterpret_cast<const Found *>(indices_.rows + first);
     }
-    static constexpr u32 kBRows = InputB<Config>::kRows;
+    enum : u32 { kBRows = InputB<Config>::kRows };
 
     JG_DEVICE u32 slice() const
     {

@@ -28,12 +28,14 @@ struct ShiftedOperand {
     using T = typename Operand::Type;
     using Lines = OperandLines<Operand, kHalves>;
     using Swizzle = typename Operand::Swizzle;
-    static constexpr u32 kThreads = 128;
-    static constexpr u32 kLineBytes = Operand::kSwizzleBytes;
-    static constexpr u32 kChunks = kLineBytes / kChunkBytes; // of a line
-    static constexpr u32 kStepLines = kThreads / kChunks;
-    static constexpr u32 kStepBytes = kStepLines * kLineBytes;
-    static constexpr u32 kSteps = kLinesOf<Operand> / kStepLines;
+    enum : u32 {
+        kThreads = 128,
+        kLineBytes = Operand::kSwizzleBytes,
+        kChunks = kLineBytes / kChunkBytes, // of a line
+        kStepLines = kThreads / kChunks,
+        kStepBytes = kStepLines * kLineBytes,
+        kSteps = kLinesOf<Operand> / kStepLines,
+    };
     static_assert(kLinesOf<Operand> % kStepLines == 0, "threads share lines out");
     static_assert(32 % kChunks == 0, "a line is one warp's: it reads all before it stores");
     static_assert(kStepBytes % 1024 == 0, "after which the swizzle repeats");
@@ -50,7 +52,7 @@ struct ShiftedOperand {
         }
         return steps;
     }
-    static constexpr u32 kAtOnce = steps_at_once();
+    enum : u32 { kAtOnce = steps_at_once() };
 
     // Starts this thread's copies of a block's chunks.
     static JG_DEVICE void copy(u32 tile, u32 ends, const Lines &lines, u32 thread)
@@ -167,7 +169,7 @@ class ShiftedLoader {
     using LoaderB = ShiftedOperand<B, Config::kGateHalves>;
     // Stages that are under way. The others are full or read: who multiplies gives a stage
     // back when it has the next one, and with one or two of them it would be waited for.
-    static constexpr u32 kAhead = Config::kStages > 3 ? Config::kStages / 2 : 1;
+    enum : u32 { kAhead = Config::kStages > 3 ? Config::kStages / 2 : 1 };
     static_assert(Config::kKGroup == 1 && Config::kClusterM * Config::kClusterN == 1,
                   "each CTA loads for itself");
 

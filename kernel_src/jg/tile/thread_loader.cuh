@@ -30,12 +30,14 @@ namespace jg {
 // is 0. No load stands behind a branch, so that those of many words are under way at once.
 template <class T, u32 kAlignment>
 class ThreadWord {
-    static constexpr u32 kPiece = kAlignment < 4 ? kAlignment : 4; // bytes of a load
-    static constexpr u32 kPieces = 4 / kPiece;
+    enum : u32 {
+        kPiece = kAlignment < 4 ? kAlignment : 4, // bytes of a load
+        kPieces = 4 / kPiece,
+    };
     static_assert(kPiece == sizeof(T) || (kPiece == 2 && sizeof(T) == 1) ||
                       (kPiece == 4 && IsSame<T, tf32>::value),
                   "others are copied");
-    static constexpr bool kEndsInside = kPiece > sizeof(T); // may a row, of a piece?
+    enum : bool { kEndsInside = kPiece > sizeof(T) }; // may a row, of a piece?
 
   public:
     JG_DEVICE void load(u64 address, u32 count, bool exists)
@@ -81,15 +83,19 @@ class ThreadWord {
 template <class Operand, bool kHalves>
 struct OperandLines {
     using T = typename Operand::Type;
-    static constexpr bool kKMajor = Operand::kKMajor;
-    static constexpr bool kGated = Operand::kGateRows > 0;
+    enum : bool {
+        kKMajor = Operand::kKMajor,
+        kGated = Operand::kGateRows > 0,
+    };
     // From one row of an accumulator to the next.
-    static constexpr u32 kRowStep = kGated && !kHalves ? 2 : 1;
+    enum : u32 { kRowStep = kGated && !kHalves ? 2 : 1 };
 
     // Lines that lie at one distance: those of one panel, or of one accumulator's rows.
-    static constexpr u32 kTogether = !kKMajor ? Operand::kBlockK
-                                     : kGated ? Operand::kGateRows
-                                              : Operand::kRows;
+    enum : u32 {
+        kTogether = !kKMajor ? Operand::kBlockK
+                    : kGated ? Operand::kGateRows
+                             : Operand::kRows
+    };
 
     u64 matrix;
     i64 ld;
@@ -150,13 +156,15 @@ struct ThreadOperandLoader {
     using T = typename Operand::Type;
     using Swizzle = typename Operand::Swizzle;
     using Word = ThreadWord<T, kAlignment>;
-    static constexpr bool kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value;
-    static constexpr u32 kThreads = 128;
-    static constexpr bool kKMajor = Operand::kKMajor;
-    static constexpr u32 kBlockK = Operand::kBlockK;
-    static constexpr u32 kRowBytes = Operand::kSwizzleBytes;
-    static constexpr u32 kGateRows = Operand::kGateRows;
-    static constexpr u32 kLines = Lines::kTogether;
+    enum : bool { kAsync = kAlignment >= 4 && !IsSame<T, tf32>::value };
+    enum : u32 { kThreads = 128 };
+    enum : bool { kKMajor = Operand::kKMajor };
+    enum : u32 {
+        kBlockK = Operand::kBlockK,
+        kRowBytes = Operand::kSwizzleBytes,
+        kGateRows = Operand::kGateRows,
+        kLines = Lines::kTogether,
+    };
     // The threads' words lie side by side, so a warp reads whole rows. A thread's next one
     // is kStep bytes on, kStepLines lines. Words are as wide as is promised, where those of
     // all threads are a part of the lines.
@@ -168,18 +176,21 @@ struct ThreadOperandLoader {
         }
         return bytes;
     }
-    static constexpr u32 kWordBytes = word_bytes();
-    static constexpr u32 kStep = kWordBytes * kThreads;
-    static constexpr u32 kStepLines = kStep / kRowBytes;
-    static constexpr u32 kWords = Operand::kBlockBytes / kStep; // of a thread
-    // The swizzle repeats after 1024 bytes: words after which a target is kPeriodBytes on.
-    static constexpr u32 kPeriod = kStep < 1024 ? 1024 / kStep : 1;
-    static constexpr u32 kPeriodBytes = kPeriod * kStep;
-    // Words at once: of one panel or one accumulator's rows, and no more than registers
-    // hold (72 per thread on sm_90a); of copies, which need none on their way, no more than
-    // addresses fill them.
-    static constexpr u32 kMostAtOnce = kAlignment == 1 || kAsync ? 8 : 16;
-    static constexpr u32 kPanelWords = kLines / kStepLines;
+    enum : u32 {
+        kWordBytes = word_bytes(),
+        kStep = kWordBytes * kThreads,
+        kStepLines = kStep / kRowBytes,
+        kWords = Operand::kBlockBytes / kStep, // of a thread
+        // The swizzle repeats after 1024 bytes: words after which a target is kPeriodBytes
+        // on.
+        kPeriod = kStep < 1024 ? 1024 / kStep : 1,
+        kPeriodBytes = kPeriod * kStep,
+        // Words at once: of one panel or one accumulator's rows, and no more than registers
+        // hold (72 per thread on sm_90a); of copies, which need none on their way, no more
+        // than addresses fill them.
+        kMostAtOnce = kAlignment == 1 || kAsync ? 8 : 16,
+        kPanelWords = kLines / kStepLines,
+    };
 
     static constexpr JG_DEVICE u32 words_at_once()
     {
@@ -190,7 +201,7 @@ struct ThreadOperandLoader {
         }
         return words;
     }
-    static constexpr u32 kAtOnce = words_at_once();
+    enum : u32 { kAtOnce = words_at_once() };
 
     // A block, whose lines are given.
     static JG_DEVICE void load(u32 tile, const Lines &lines, u32 thread)
@@ -250,11 +261,12 @@ template <class Config, class ShapeT>
 class ThreadPlaces {
     using A = typename Config::A;
     using B = typename Config::B;
-    static constexpr bool kEndsA = kHasPointers<Config> && !Config::kTransposed;
-    static constexpr bool kEndsB = kHasPointers<Config> && Config::kTransposed;
-    static constexpr bool kEndsK =
-        Config::kGroupBy == GroupBy::kKOffsets || has_own_k<Config>();
-    static constexpr bool kOwnN = has_own_n<Config>();
+    enum : bool {
+        kEndsA = kHasPointers<Config> && !Config::kTransposed,
+        kEndsB = kHasPointers<Config> && Config::kTransposed,
+        kEndsK = Config::kGroupBy == GroupBy::kKOffsets || has_own_k<Config>(),
+        kOwnN = has_own_n<Config>(),
+    };
 
   public:
     using LinesA = OperandLines<InputA<Config>, Config::kGateHalves>;
@@ -316,7 +328,7 @@ class ThreadLoader {
 
   public:
     static_assert(LoaderA::kAsync == loads_by_copies<Config>(), "as the barriers count");
-    static constexpr bool kSends = false;
+    enum : bool { kSends = false };
 
     // `thread`: 0 to 127.
     template <class Params, class Tiles>

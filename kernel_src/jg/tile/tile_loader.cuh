@@ -103,7 +103,7 @@ struct OperandLoader {
     }
 
   private:
-    static constexpr u32 kGateRows = Operand::kGateRows;
+    enum : u32 { kGateRows = Operand::kGateRows };
 
     // Calls `use` with each box's offset in the tile, in bytes, and its coordinates but the
     // batch. Rows of K-major tiles are the second; where they are of either half of a gated
@@ -187,8 +187,8 @@ constexpr JG_DEVICE bool turns_last()
 
 template <class Config, class Cluster>
 class TileLoader {
-    static constexpr bool kPair = Cluster::kCtaGroup == 2;
-    static constexpr u32 kBRows = InputB<Config>::kRows;
+    enum : bool { kPair = Cluster::kCtaGroup == 2 };
+    enum : u32 { kBRows = InputB<Config>::kRows };
     using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair,
                                   Config::kEvictFirst == EvictFirst::kA>;
     using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair,

@@ -12,10 +12,12 @@ namespace jg {
 
 template <u32 kRowBytes, u32 kAtomBytes>
 struct TileSwizzle {
-    static constexpr u32 kBytes = kRowBytes;
-    static constexpr u32 kAtom = kAtomBytes;
-    static constexpr u32 kAtoms = kBytes / kAtom;
-    static constexpr u32 kGroupRows = kAtom == 32 ? 4 : 8; // after which it repeats
+    enum : u32 {
+        kBytes = kRowBytes,
+        kAtom = kAtomBytes,
+        kAtoms = kBytes / kAtom,
+        kGroupRows = kAtom == 32 ? 4 : 8, // after which it repeats
+    };
     static_assert(kBytes == 128 ? kAtom == 16 || kAtom == 32
                                 : kAtom == 16 && (kBytes == 64 || kBytes == 32),
                   "what the hardware has");

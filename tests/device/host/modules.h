@@ -7,13 +7,16 @@
 
 #include "check.h"
 
-/* Inline PTX is parsed away, so that what it sets looks unset and what it takes unused. */
+/* Inline PTX is parsed away, so that what it sets looks unset and what it takes unused.
+ * Constants of classes are enumerators, each of a type of its own. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-but-set-parameter"
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wenum-compare"
+#pragma GCC diagnostic ignored "-Wextra"
 #ifdef __clang__
 #    pragma GCC diagnostic ignored "-Wunused-private-field"
 #else
@@ -321,6 +324,7 @@ struct KernelConfig : Config {
 };
 struct NoSnippet {
     static constexpr u32 kOperandCount = 0, kLoads = 0;
+    static constexpr bool kReduces = false;
 };
 /* Scheduler of the CTA of this rank; the cluster's work iterators by who has them. */
 template <class Config>
