@@ -26,6 +26,9 @@ struct interpreter {
     const struct cli_problem *problem;
     const struct run_results *reference;
     struct snippet *snippet;
+    int result_bits;               /* of the kernel that is judged; 0: as f32 */
+    const struct run_matrix *sums; /* acc of each element; zeroed: they are computed */
+    void *sums_data;
     void *inputs[INPUT_COUNT]; /* as on the device; NULL where there is none */
     void *outputs[JIT_GEMM_MAX_OPERANDS + 1]; /* of the reference; D is the last */
     struct run_interpretation result;
@@ -55,15 +58,19 @@ static const struct run_matrix *input_at(const struct interpreter *all, int inde
     }
 }
 
+/* Of the reference, where there is one. */
 static const struct run_matrix *output_at(const struct interpreter *all, size_t index)
 {
     return index == all->problem->operand_count ? &all->reference->d
                                                 : &all->reference->operands[index];
 }
 
-static int download_all(struct interpreter *all)
+/* All that is read; with `sums` operands only. */
+static int download_inputs(struct interpreter *all)
 {
-    for (int i = 0; i < INPUT_COUNT; i++) {
+    const int count = all->sums != NULL ? (int)INPUT_A : (int)INPUT_COUNT;
+
+    for (int i = 0; i < count; i++) {
         const struct run_matrix *matrix = input_at(all, i);
 
         if (matrix->base != 0) {
@@ -73,6 +80,14 @@ static int download_all(struct interpreter *all)
             }
         }
     }
+    if (all->sums != NULL) {
+        all->sums_data = run_matrix_download(all->launch->context, all->sums);
+    }
+    return all->sums != NULL && all->sums_data == NULL ? CLI_FAILED : CLI_OK;
+}
+
+static int download_outputs(struct interpreter *all)
+{
     for (size_t i = 0; i <= all->problem->operand_count; i++) {
         const struct run_matrix *matrix = output_at(all, i);
 
@@ -115,6 +130,18 @@ static const jit_gemm_scale *kind_at(const struct interpreter *all, int index)
     return index == INPUT_A_SCALE ? &problem->a.scale : &problem->b.scale;
 }
 
+/* The column of B of one of the accumulators that make an element of D. */
+static int64_t b_column(const struct interpreter *all, int64_t column, int accumulator)
+{
+    const bool is_halved = all->problem->problem.pair == JIT_GEMM_PAIR_HALVES;
+
+    if (!snippet_is_pair(all->snippet)) {
+        return column;
+    }
+    return is_halved ? column + accumulator * all->launch->inputs.d_columns
+                     : 2 * column + accumulator;
+}
+
 /* Of a row of A or a column of B; 1 where there is none, or one of blocks. */
 static double scale_at(const struct interpreter *all, int index, int64_t batch, int64_t at)
 {
@@ -133,6 +160,7 @@ static double block_scale_at(const struct interpreter *all, int index, int64_t b
                            batch, mn, k);
 }
 
+/* `place` has the column of B here. */
 static double dot(const struct interpreter *all, const struct place *place)
 {
     const jit_gemm_problem *problem = &all->problem->problem;
@@ -155,10 +183,18 @@ static double dot(const struct interpreter *all, const struct place *place)
     return sum;
 }
 
-/* What the reference's `acc` may be: its sum rounded to f32. */
-static struct interval acc_at(const struct interpreter *all, const struct place *place)
+/* What the reference's `acc` may be, or one of a pair: its sum rounded to f32. */
+static struct interval acc_at(const struct interpreter *all, const struct place *of_d,
+                              int accumulator)
 {
     const struct run_launch *launch = all->launch;
+    const struct place own = {.row = of_d->row,
+                              .column = b_column(all, of_d->column, accumulator),
+                              .batch = of_d->batch};
+    const struct place *place = &own;
+    if (all->sums != NULL) {
+        return interval_of(load_as_d(all, all->sums, all->sums_data, place));
+    }
     double sum = (double)launch->alpha * dot(all, place) *
                  scale_at(all, INPUT_A_SCALE, place->batch, place->row) *
                  scale_at(all, INPUT_B_SCALE, place->batch, place->column);
@@ -198,14 +234,19 @@ static struct snippet_element element_at(const struct interpreter *all,
                                          const struct place *place)
 {
     const struct run_inputs *inputs = &all->launch->inputs;
-    struct snippet_element element = {.acc = acc_at(all, place),
+    struct snippet_element element = {.acc = acc_at(all, place, 0),
                                       .row = (int32_t)place->row,
                                       .col = (int32_t)place->column,
                                       .batch = (int32_t)place->batch,
                                       .m = (int32_t)inputs->m,
-                                      .n = (int32_t)inputs->n,
-                                      .k = (int32_t)inputs->k};
+                                      .n = (int32_t)inputs->d_columns,
+                                      .k = (int32_t)inputs->k,
+                                      .result_bits = all->result_bits};
 
+    if (snippet_is_pair(all->snippet)) {
+        element.pair[0] = element.acc;
+        element.pair[1] = acc_at(all, place, 1);
+    }
     for (size_t i = 0; i < all->problem->operand_count; i++) {
         if (all->problem->operands[i].role == JIT_GEMM_OPERAND_INPUT) {
             element.operands[i] = interval_of(operand_at(all, i, place));
@@ -273,7 +314,7 @@ static void compare_place(struct interpreter *all, const struct place *place)
 static void compare_samples(struct interpreter *all)
 {
     const struct run_inputs *inputs = &all->launch->inputs;
-    const int64_t per_batch = inputs->m * inputs->n;
+    const int64_t per_batch = inputs->m * inputs->d_columns;
     const bool is_stacked = run_groups_are_stacked(&inputs->groups);
     const int64_t last = per_batch * (is_stacked ? 1 : inputs->batch) - 1;
     const int64_t count = last + 1 < SAMPLES ? last + 1 : SAMPLES;
@@ -281,7 +322,8 @@ static void compare_samples(struct interpreter *all)
     for (int64_t i = 0; i < count && all->result.reason[0] == '\0'; i++) {
         const int64_t at =
             count > 1 ? (int64_t)((double)last * (double)i / (double)(count - 1)) : 0;
-        struct place place = {.row = at % per_batch / inputs->n, .column = at % inputs->n};
+        struct place place = {.row = at % per_batch / inputs->d_columns,
+                              .column = at % inputs->d_columns};
         place.batch = run_groups_of_row(&inputs->groups, at / per_batch, place.row);
         if (place.batch >= 0) {
             compare_place(all, &place);
@@ -301,11 +343,18 @@ static void read_snippet(struct interpreter *all)
     }
     all->snippet = snippet_read(text, strlen(text), operands, all->problem->operand_count,
                                 all->result.reason);
-    if (all->snippet != NULL && snippet_is_pair(all->snippet)) {
-        snippet_free(all->snippet);
-        all->snippet = NULL;
-        strcpy(all->result.reason, "1:1: pairs are not interpreted here");
+}
+
+static void free_all(struct interpreter *all)
+{
+    snippet_free(all->snippet);
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        free(all->inputs[i]);
     }
+    for (size_t i = 0; i <= JIT_GEMM_MAX_OPERANDS; i++) {
+        free(all->outputs[i]);
+    }
+    free(all->sums_data);
 }
 
 int run_interpret(const struct run_launch *launch, const struct cli_problem *problem,
@@ -317,7 +366,8 @@ int run_interpret(const struct run_launch *launch, const struct cli_problem *pro
 
     read_snippet(&all);
     if (all.snippet != NULL) {
-        code = download_all(&all);
+        code = download_inputs(&all);
+        code = code == CLI_OK ? download_outputs(&all) : code;
         if (code == CLI_OK) {
             compare_samples(&all);
             if (all.result.elements == 0 && all.result.reason[0] == '\0') {
@@ -326,13 +376,83 @@ int run_interpret(const struct run_launch *launch, const struct cli_problem *pro
             }
         }
     }
-    snippet_free(all.snippet);
-    for (int i = 0; i < INPUT_COUNT; i++) {
-        free(all.inputs[i]);
-    }
-    for (size_t i = 0; i <= JIT_GEMM_MAX_OPERANDS; i++) {
-        free(all.outputs[i]);
-    }
+    free_all(&all);
     *ret_interpretation = all.result;
     return code;
+}
+
+/* --------------------------------------------------------------------- ranges */
+
+struct run_range {
+    struct interpreter all;
+};
+
+/* Of the finest type that the kernel's results are rounded to. */
+static int count_result_bits(const struct cli_problem *problem)
+{
+    int bits = element_significand_bits(element_d_type(&problem->problem));
+
+    for (size_t i = 0; i < problem->operand_count; i++) {
+        const jit_gemm_operand *operand = &problem->operands[i];
+        const int own = element_significand_bits(operand->dtype);
+        if (operand->role != JIT_GEMM_OPERAND_INPUT && own > bits) {
+            bits = own;
+        }
+    }
+    return bits;
+}
+
+int run_range_create(const struct run_launch *launch, const struct cli_problem *problem,
+                     const struct run_matrix *sums, struct run_range **ret_range)
+{
+    struct run_range *range = cli_alloc(sizeof(*range));
+    int code = CLI_OK;
+
+    range->all = (struct interpreter){.launch = launch,
+                                      .problem = problem,
+                                      .sums = sums,
+                                      .result_bits = count_result_bits(problem)};
+    read_snippet(&range->all);
+    if (range->all.snippet != NULL) {
+        code = download_inputs(&range->all);
+    }
+    if (range->all.snippet == NULL || code != CLI_OK) {
+        run_range_free(&range);
+    }
+    *ret_range = range;
+    return code;
+}
+
+void run_range_free(struct run_range **range)
+{
+    if (*range != NULL) {
+        free_all(&(*range)->all);
+        free(*range);
+        *range = NULL;
+    }
+}
+
+bool run_range_find(const struct run_range *range, size_t result, int64_t batch,
+                    int64_t row, int64_t column, double *ret_low, double *ret_high)
+{
+    const struct interpreter *all = &range->all;
+    const bool by_columns = all->problem->problem.d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
+    struct place place = {.row = by_columns ? column : row,
+                          .column = by_columns ? row : column};
+    char reason[SNIPPET_REASON_SIZE];
+    struct snippet_results results;
+
+    place.batch = run_groups_of_row(&all->launch->inputs.groups, batch, place.row);
+    if (place.batch < 0) {
+        return false;
+    }
+    const struct snippet_element element = element_at(all, &place);
+    if (snippet_run(all->snippet, &element, &results, reason) != SNIPPET_DONE) {
+        return false;
+    }
+    const struct interval found =
+        result == all->problem->operand_count ? results.d : results.operands[result];
+    *ret_low = found.low;
+    *ret_high = found.high;
+    return isfinite(found.low) && isfinite(found.high);
 }

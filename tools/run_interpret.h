@@ -4,6 +4,8 @@
 #ifndef RUN_INTERPRET_H
 #define RUN_INTERPRET_H
 
+#include <stdbool.h>
+
 #include "run_launch.h"
 #include "verify/snippet.h"
 
@@ -22,5 +24,21 @@ struct run_interpretation {
 int run_interpret(const struct run_launch *launch, const struct cli_problem *problem,
                   const struct run_results *reference,
                   struct run_interpretation *ret_interpretation);
+
+/*
+ * What the epilogue of the kernel itself may make of exact sums, by the errors that are
+ * documented for results of its types (verify/compare.h: struct compare_range). `sums` has
+ * `acc` of each element, of a pair each column of B, laid out as D; it is borrowed, as the
+ * rest. NULL, with CLI_OK, where the snippet cannot be interpreted.
+ */
+struct run_range;
+int run_range_create(const struct run_launch *launch, const struct cli_problem *problem,
+                     const struct run_matrix *sums, struct run_range **ret_range);
+/* Sets the pointer to NULL. Accepts NULL. */
+void run_range_free(struct run_range **range);
+/* `result`: the number of an output operand, the count of operands for D. False where
+ * nothing finite is known. */
+bool run_range_find(const struct run_range *range, size_t result, int64_t batch,
+                    int64_t row, int64_t column, double *ret_low, double *ret_high);
 
 #endif

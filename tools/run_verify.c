@@ -48,9 +48,20 @@ static void make_reference_problem(const struct cli_problem *problem,
     }
 }
 
+/* What the epilogue itself may make of sums, which is looked for when it is first asked. */
+struct epilogue_errors {
+    const struct run_launch *launch;
+    const struct cli_problem *problem;
+    struct run_launch sums; /* their launch, or only their matrix */
+    struct run_range *range;
+    bool was_asked;
+};
+
 /* What is compared, and how. */
 struct pair {
     const char *name;
+    struct epilogue_errors *errors; /* NULL: there is no snippet */
+    size_t result;                  /* its number among these errors' */
     const struct run_matrix *out, *ref;
     enum compare_sums sums;
     const struct reduction *reduction; /* that `ref` has the contributions of, or NULL */
@@ -74,6 +85,10 @@ static struct reduction find_reduction(const jit_gemm_problem *p,
                                                  : REDUCE_COLUMNS};
 }
 
+/* compare_range.find; the context is the pair. */
+static bool find_range(void *context, int64_t batch, int64_t row, int64_t column,
+                       double *ret_low, double *ret_high);
+
 /* `out_data` with `ref_data`, which a reduction folds first. */
 static void compare_pair(const struct pair *pair, int64_t k, const void *out_data,
                          const void *ref_data, struct compare_report *ret_report)
@@ -81,8 +96,10 @@ static void compare_pair(const struct pair *pair, int64_t k, const void *out_dat
     const struct element_view *out = &pair->out->view, *ref = &pair->ref->view;
 
     if (pair->reduction == NULL) {
-        const struct compare_bounds bounds = compare_bounds_for(out->dtype, pair->sums, k);
+        const struct compare_range range = {find_range, (void *)(uintptr_t)pair};
+        struct compare_bounds bounds = compare_bounds_for(out->dtype, pair->sums, k);
 
+        bounds.range = pair->errors != NULL ? &range : NULL;
         compare_matrices(out, out_data, ref, ref_data, &bounds, ret_report);
         return;
     }
@@ -227,6 +244,7 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
                              struct run_verdict *verdict)
 {
     const struct run_matrix *scales = &launch->results.d_scale;
+    const struct compare_range range = {find_range, (void *)(uintptr_t)pair};
     struct compare_bounds bounds =
         compare_bounds_for(JIT_GEMM_DTYPE_F32, pair->sums, launch->inputs.k);
     struct compare_report elements, of_scales;
@@ -238,6 +256,7 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
     if (has_plain_sums(launch, p)) {
         bounds = (struct compare_bounds){0};
     }
+    bounds.range = pair->errors != NULL ? &range : NULL;
     if (is_there && !clear_rest(launch, pair, data, ref_data)) {
         verdict->is_wrong = true;
     } else if (is_there) {
@@ -358,12 +377,65 @@ static int run_reference(const struct cli_problem *reference, bool verbose,
     return code;
 }
 
+/* `acc` of each element, of a pair each column of B: the same problem without its epilogue.
+ */
+static int make_sums(const struct epilogue_errors *errors, struct run_launch *sums)
+{
+    struct cli_problem plain;
+    enum compare_sums kind = COMPARE_SUMS_F32;
+
+    make_reference_problem(errors->problem, &plain);
+    plain.problem.epilogue[0] = '\0';
+    plain.problem.d.dtype = JIT_GEMM_DTYPE_F32;
+    plain.snippet = plain.code = NULL;
+    plain.operand_count = 0;
+    if (find_sums(errors->launch, &plain.problem, &kind) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    int code = prepare_reference(errors->launch, kind, &plain, sums);
+    sums->inputs.d_columns = sums->inputs.n;
+    if (code == CLI_OK && sums->results.d.base == 0) {
+        code = run_reference(&plain, false, sums);
+    }
+    return code;
+}
+
+static bool find_range(void *context, int64_t batch, int64_t row, int64_t column,
+                       double *ret_low, double *ret_high)
+{
+    const struct pair *pair = context;
+    struct epilogue_errors *errors = pair->errors;
+
+    if (!errors->was_asked) {
+        errors->was_asked = true;
+        errors->sums = (struct run_launch){.context = errors->launch->context};
+        if (make_sums(errors, &errors->sums) != CLI_OK ||
+            run_range_create(errors->launch, errors->problem, &errors->sums.results.d,
+                             &errors->range) != CLI_OK) {
+            run_range_free(&errors->range);
+        }
+    }
+    return errors->range != NULL && run_range_find(errors->range, pair->result, batch, row,
+                                                   column, ret_low, ret_high);
+}
+
+static void free_errors(struct epilogue_errors *errors)
+{
+    run_range_free(&errors->range);
+    if (errors->was_asked) {
+        run_results_free(errors->launch->context, &errors->sums.results);
+        jit_gemm_destroy(&errors->sums.gemm);
+    }
+}
+
 int run_verify(const struct run_launch *launch, const struct cli_problem *problem,
                bool is_quiet, bool verbose, struct run_verdict *verdict)
 {
     enum compare_sums sums = COMPARE_SUMS_F32;
     struct cli_problem reference;
     struct run_launch other = {.context = launch->context}; /* borrows context and inputs */
+    struct epilogue_errors errors = {.launch = launch, .problem = problem};
+    struct epilogue_errors *known = problem->snippet != NULL ? &errors : NULL;
 
     if (find_sums(launch, &problem->problem, &sums) != CLI_OK) {
         return CLI_FAILED;
@@ -374,8 +446,12 @@ int run_verify(const struct run_launch *launch, const struct cli_problem *proble
         code = run_reference(&reference, verbose, &other);
     }
     if (code == CLI_OK) {
-        const struct pair pair = {
-            .name = "D", .out = &launch->results.d, .ref = &other.results.d, .sums = sums};
+        const struct pair pair = {.name = "D",
+                                  .errors = known,
+                                  .result = problem->operand_count,
+                                  .out = &launch->results.d,
+                                  .ref = &other.results.d,
+                                  .sums = sums};
         code = problem->problem.d.scale.kind != JIT_GEMM_SCALE_NONE
                    ? compare_quantised(launch, &pair, &problem->problem, is_quiet, verdict)
                : problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED
@@ -388,6 +464,8 @@ int run_verify(const struct run_launch *launch, const struct cli_problem *proble
             run_reduces(operand) && !run_holds_elements(&problem->problem, operand);
         const struct reduction reduction = find_reduction(&problem->problem, operand);
         const struct pair pair = {.name = operand->name,
+                                  .errors = known,
+                                  .result = i,
                                   .out = &launch->results.operands[i],
                                   .ref = &other.results.operands[i],
                                   .sums = sums,
@@ -405,5 +483,6 @@ int run_verify(const struct run_launch *launch, const struct cli_problem *proble
     }
     run_results_free(launch->context, &other.results);
     jit_gemm_destroy(&other.gemm);
+    free_errors(&errors);
     return code;
 }

@@ -21,19 +21,25 @@ static struct rounding rounding_to(jit_gemm_dtype dtype)
         return (struct rounding){1e-3, 0x1p-11, 0x1p-25, 0x1p-25};
     case JIT_GEMM_DTYPE_BF16:
         return (struct rounding){4e-3, 0x1p-8, 0, 0};
-    case JIT_GEMM_DTYPE_E4M3:
-        return (struct rounding){0x1p-4, 0x1p-4, 0x1p-10, 0x1p-10};
+    case JIT_GEMM_DTYPE_E4M3: /* of 8 bits each element is held against its borders */
+        return (struct rounding){0x1p-4, 0x1p-24, 0, 0x1p-10};
     case JIT_GEMM_DTYPE_E5M2:
-        return (struct rounding){0x1p-3, 0x1p-3, 0x1p-17, 0x1p-17};
+        return (struct rounding){0x1p-3, 0x1p-24, 0, 0x1p-17};
     case JIT_GEMM_DTYPE_E2M1: /* only beside scales, where it is compared by them */
         return (struct rounding){0x1p-2, 0x1p-2, 0x1p-2, 0x1p-2};
     case JIT_GEMM_DTYPE_S8: /* the reference is not rounded */
-        return (struct rounding){0, 0x1p-24, 0.5, 0.3};
+        return (struct rounding){0, 0x1p-24, 0, 0.3};
     case JIT_GEMM_DTYPE_S32:
         return (struct rounding){0, 0x1p-24, 1, 0.1};
     default:
         return (struct rounding){0, 0x1p-24, 0, 0};
     }
+}
+
+static bool has_borders(jit_gemm_dtype dtype)
+{
+    return dtype == JIT_GEMM_DTYPE_E4M3 || dtype == JIT_GEMM_DTYPE_E5M2 ||
+           dtype == JIT_GEMM_DTYPE_S8;
 }
 
 struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
@@ -58,7 +64,8 @@ struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums
         /* A steep epilogue such as exp turns the absolute error of a sum, which grows as
          * the square root of K, into a relative one. */
         .element_relative = 1.01 * rounding.unit + sum * sqrt((double)k),
-        .element_rms = 16 * sum};
+        .element_rms = 16 * sum,
+        .has_borders = has_borders(dtype)};
 }
 
 double compare_root_mean_square(const struct element_view *view, const void *data)
@@ -138,8 +145,38 @@ struct comparison {
     double rms; /* of the reference */
     double error_sum, ref_sum;
     uint64_t finite;
+    bool is_proven; /* one was wrong beyond the range, too */
     struct compare_report report;
 };
+
+/* Is it one that a value from `low` to `high` may have become? */
+static bool is_within(const struct comparison *all, double got, double low, double high)
+{
+    const struct compare_bounds *bounds = all->bounds;
+    const jit_gemm_dtype dtype = all->out_view->dtype;
+    const double rest = bounds->element_rms * all->rms + bounds->absolute;
+    const double least = low - bounds->element_relative * fabs(low) - rest;
+    const double most = high + bounds->element_relative * fabs(high) + rest;
+    return bounds->has_borders
+               ? got >= element_round(dtype, least) && got <= element_round(dtype, most)
+               : got >= least && got <= most;
+}
+
+/* Is it right within the epilogue's own errors? */
+static bool is_in_range(struct comparison *all, int64_t batch, int64_t row, int64_t column,
+                        double got)
+{
+    const struct compare_range *range = all->bounds->range;
+    double low, high;
+    if (range == NULL || all->is_proven ||
+        !range->find(range->context, batch, row, column, &low, &high)) {
+        return false;
+    }
+    all->is_proven = !is_within(all, got, saturate(all->out_view->dtype, low),
+                                saturate(all->out_view->dtype, high));
+    all->report.by_range += !all->is_proven;
+    return !all->is_proven;
+}
 
 /* Both values are finite. */
 static bool judge_finite(struct comparison *all, double got, double want)
@@ -150,21 +187,26 @@ static bool judge_finite(struct comparison *all, double got, double want)
     all->ref_sum += want * want;
     all->finite++;
     report->max_error = error > report->max_error ? error : report->max_error;
-    return error <= all->bounds->element_relative * fabs(want) +
-                        all->bounds->element_rms * all->rms + all->bounds->absolute;
+    return is_within(all, got, want, want);
 }
 
-static bool judge_element(struct comparison *all, size_t out_index, size_t ref_index,
-                          double got, double want)
+/* Where the element lies. */
+struct place {
+    int64_t batch, row, column;
+    size_t out_index, ref_index;
+};
+
+static bool judge_element(struct comparison *all, const struct place *at, double got,
+                          double want)
 {
     struct compare_report *report = &all->report;
     report->elements++;
-    if (element_is_poison(all->ref_view->dtype, all->ref, ref_index)) {
+    if (element_is_poison(all->ref_view->dtype, all->ref, at->ref_index)) {
         report->bad_reference++;
         return false;
     }
     /* The poison of s8 is a value like others, and may be right. */
-    if (element_is_poison(all->out_view->dtype, all->out, out_index) &&
+    if (element_is_poison(all->out_view->dtype, all->out, at->out_index) &&
         !(got == element_round(all->out_view->dtype, want))) {
         report->unwritten++;
         return false;
@@ -173,7 +215,8 @@ static bool judge_element(struct comparison *all, size_t out_index, size_t ref_i
     if (judge_special(all->out_view->dtype, got, want, &good)) {
         report->wrong_nan += !good;
     } else {
-        good = judge_finite(all, got, want);
+        good = judge_finite(all, got, want) ||
+               is_in_range(all, at->batch, at->row, at->column, got);
         report->over_bound += !good;
     }
     return good;
@@ -184,14 +227,15 @@ static void compare_element(struct comparison *all, int64_t batch, int64_t row,
 {
     const struct element_view *out = all->out_view;
     const struct element_view *ref = all->ref_view;
-    const size_t out_index = (size_t)(batch * out->batch_stride + row * out->ld + column);
-    const size_t ref_index = (size_t)(batch * ref->batch_stride + row * ref->ld + column);
-    const double got = element_load(out->dtype, all->out, out_index);
-    double want = element_load(ref->dtype, all->ref, ref_index);
+    const struct place at = {batch, row, column,
+                             (size_t)(batch * out->batch_stride + row * out->ld + column),
+                             (size_t)(batch * ref->batch_stride + row * ref->ld + column)};
+    const double got = element_load(out->dtype, all->out, at.out_index);
+    double want = element_load(ref->dtype, all->ref, at.ref_index);
     if (isfinite(got) && isfinite(want)) {
         want = saturate(out->dtype, want);
     }
-    if (!judge_element(all, out_index, ref_index, got, want)) {
+    if (!judge_element(all, &at, got, want)) {
         note_bad_element(&all->report, batch, row, column, got, want);
     }
 }
@@ -274,6 +318,8 @@ void compare_describe(const struct compare_report *report, char *buffer, size_t 
                              report->rel_error, report->rel_bound, report->max_error);
     }
     used = describe_unfit(report, buffer, size, used);
+    used = describe_count(report->by_range, "right within the epilogue's own errors only",
+                          buffer, size, used);
     used = describe_count(report->unwritten, "unwritten", buffer, size, used);
     used = describe_count(report->wrong_nan, "with a wrong NaN or infinity", buffer, size,
                           used);

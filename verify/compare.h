@@ -22,20 +22,38 @@ enum compare_sums {
  * of the result. 1e-5 beside it covers short sums and the epilogue's arithmetic. A 16-bit
  * result is rounded once more, by at most 2^-11 (f16) or 2^-8 (bf16) of each element; over
  * a whole norm that is about 2e-4 and 1.7e-3, and 1e-3 and 4e-3 are accepted; likewise
- * 2^-4 and 2^-3 for e4m3 and e5m2, and below their normal range half of the least step.
- * Inputs are exact: the reference reads tf32 as the kernels round it.
+ * norms of 2^-4 and 2^-3 for e4m3 and e5m2, and below their normal range half of the least
+ * step. Inputs are exact: the reference reads tf32 as the kernels round it.
+ *
+ * A D of 8 bits is held against the borders between its values: it must be what a value
+ * within the other bounds is rounded to.
  *
  * Where a tensor core keeps 13 fraction bits, sums lose, 32 products at a time, what lies
  * 13 bits below the largest term: about 1e-4 of a sum of random signs, whatever K is. 5e-4
  * is accepted. Integer sums are exact, which leaves the epilogue's arithmetic, or nothing
  * at all.
  */
+/*
+ * What the epilogue's own errors leave open, which are stated once, for the intervals of
+ * snippets (verify/interval.h). It is asked where the bounds alone call an element wrong,
+ * and no longer when one is wrong beyond it, too.
+ */
+struct compare_range {
+    /* The least and the greatest f32 that an exact sum may become, for an element of D as
+     * it lies in memory; false where nothing is known of it. */
+    bool (*find)(void *context, int64_t batch, int64_t row, int64_t column, double *ret_low,
+                 double *ret_high);
+    void *context;
+};
+
 struct compare_bounds {
     double relative;         /* of ||out - ref|| / ||ref||, both Frobenius norms */
     double element_relative; /* of |out - ref|, times |ref| ... */
     double element_rms;      /* ... plus this, times the reference's root mean square ... */
     double absolute;         /* ... plus this */
-    double root; /* of ||out - ref|| beside `relative`, times the root of the count */
+    double root;      /* of ||out - ref|| beside `relative`, times the root of the count */
+    bool has_borders; /* the other bounds are of what is rounded to the result's type */
+    const struct compare_range *range; /* NULL: the epilogue is exact */
 };
 
 struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
@@ -47,6 +65,7 @@ struct compare_report {
     uint64_t stray_writes; /* padding that is no longer poison */
     uint64_t wrong_nan;    /* NaN or infinity in one of the two only */
     uint64_t over_bound;   /* finite, but over the bound of an element */
+    uint64_t by_range;     /* right within the epilogue's own errors only */
     uint64_t
         bad_reference; /* reference elements that are still poison: the test is broken */
     uint64_t unfit_blocks; /* of a quantised D: no scale fits them, so that they are not in

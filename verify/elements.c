@@ -10,21 +10,22 @@ static const struct dtype_row {
     jit_gemm_dtype dtype;
     const char *name;
     size_t bits;
+    int significand_bits;
     bool is_integer;
     jit_gemm_dtype d;      /* the type of D beside such an A */
     double random_extreme; /* greatest magnitude of a random element */
 } dtype_rows[] = {
-    {JIT_GEMM_DTYPE_BF16, "bf16", 16, false, JIT_GEMM_DTYPE_BF16, 1},
-    {JIT_GEMM_DTYPE_F16, "f16", 16, false, JIT_GEMM_DTYPE_F16, 1},
-    {JIT_GEMM_DTYPE_F32, "f32", 32, false, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_TF32, "tf32", 32, false, JIT_GEMM_DTYPE_F32, 1},
-    {JIT_GEMM_DTYPE_E4M3, "e4m3", 8, false, JIT_GEMM_DTYPE_E4M3, 1},
-    {JIT_GEMM_DTYPE_E5M2, "e5m2", 8, false, JIT_GEMM_DTYPE_E5M2, 1},
-    {JIT_GEMM_DTYPE_S8, "s8", 8, true, JIT_GEMM_DTYPE_S32, 128},
-    {JIT_GEMM_DTYPE_S32, "s32", 32, true, JIT_GEMM_DTYPE_S32, 1000},
-    {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 8, false, JIT_GEMM_DTYPE_NONE, 1},
-    {JIT_GEMM_DTYPE_E2M1, "e2m1", 4, false, JIT_GEMM_DTYPE_NONE, 6},
-    {JIT_GEMM_DTYPE_UE4M3, "ue4m3", 8, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_BF16, "bf16", 16, 8, false, JIT_GEMM_DTYPE_BF16, 1},
+    {JIT_GEMM_DTYPE_F16, "f16", 16, 11, false, JIT_GEMM_DTYPE_F16, 1},
+    {JIT_GEMM_DTYPE_F32, "f32", 32, 24, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_TF32, "tf32", 32, 11, false, JIT_GEMM_DTYPE_F32, 1},
+    {JIT_GEMM_DTYPE_E4M3, "e4m3", 8, 4, false, JIT_GEMM_DTYPE_E4M3, 1},
+    {JIT_GEMM_DTYPE_E5M2, "e5m2", 8, 3, false, JIT_GEMM_DTYPE_E5M2, 1},
+    {JIT_GEMM_DTYPE_S8, "s8", 8, 8, true, JIT_GEMM_DTYPE_S32, 128},
+    {JIT_GEMM_DTYPE_S32, "s32", 32, 24, true, JIT_GEMM_DTYPE_S32, 1000},
+    {JIT_GEMM_DTYPE_UE8M0, "ue8m0", 8, 1, false, JIT_GEMM_DTYPE_NONE, 1},
+    {JIT_GEMM_DTYPE_E2M1, "e2m1", 4, 2, false, JIT_GEMM_DTYPE_NONE, 6},
+    {JIT_GEMM_DTYPE_UE4M3, "ue4m3", 8, 4, false, JIT_GEMM_DTYPE_NONE, 1},
 };
 
 enum { DTYPE_ROWS = sizeof(dtype_rows) / sizeof(dtype_rows[0]) };
@@ -53,6 +54,11 @@ size_t element_size(jit_gemm_dtype dtype)
 const char *element_dtype_name(jit_gemm_dtype dtype)
 {
     return find_row(dtype)->name;
+}
+
+int element_significand_bits(jit_gemm_dtype dtype)
+{
+    return find_row(dtype)->significand_bits;
 }
 
 bool element_is_integer(jit_gemm_dtype dtype)

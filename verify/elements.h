@@ -26,6 +26,8 @@ struct element_view {
 
 /* Products of integers are added up exactly. */
 bool element_is_integer(jit_gemm_dtype dtype);
+/* What a rounding to the type keeps, the leading bit included; of s32 as much as an f32. */
+int element_significand_bits(jit_gemm_dtype dtype);
 /* Bytes of one element, a part of a byte counted whole; 0 for NONE. */
 size_t element_size(jit_gemm_dtype dtype);
 /* Bytes that so many neighbours take, the last one whole; elements in so many bytes. */

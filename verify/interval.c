@@ -389,13 +389,20 @@ static double gelu(double x)
     return 0.5 * x * erfc(-x * 0.70710678118654752440);
 }
 
-/* What the library documents for results of fewer bits than an f32 (docs/epilogues.md):
- * relative to the value, and a thousandth of that to the argument, as far as the function
+/* What the library documents of its curves for results of so many bits (docs/epilogues.md):
+ * all that judges a kernel by errors of its epilogue takes them from here. 0: those of an
+ * f32. */
+static double curve_error(int result_bits)
+{
+    return result_bits <= 8 ? 2.5e-4 : result_bits <= 11 ? 3.2e-5 : 0;
+}
+
+/* Relative to the value, and a thousandth of that to the argument, as far as the function
  * has bends. */
 static struct interval apply_short_gelu(const struct valley *valley, struct interval x,
                                         int result_bits)
 {
-    const double error = result_bits <= 8 ? 2.5e-4 : 3.2e-5;
+    const double error = curve_error(result_bits);
     const double greatest = greater(fabs(x.low), fabs(x.high));
     return apply_valley(valley, x, 1.001 * error + 2 * FLOAT_ULP,
                         lesser(greatest, 16) * error / 1000);
@@ -455,7 +462,7 @@ static struct interval apply_slope(double (*function)(double x), double place,
     const double low = x.low <= -place && x.high >= -place ? 1 - most : lesser(first, last);
     const double high = x.low <= place && x.high >= place ? most : greater(first, last);
     /* Documented as gelu's, but of the value and a tenth of a normal variable's density. */
-    const double error = result_bits <= 8 ? 2.5e-4 : result_bits <= 11 ? 3.2e-5 : 0;
+    const double error = curve_error(result_bits);
     const double near = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
     const double density = 0.39894228040143268 * exp(-near * near / 2);
     return blur(low, high, 1.001 * error + 2 * FLOAT_ULP,

@@ -130,6 +130,7 @@ struct comparison {
     const struct compare_bounds *bounds;
     double rms;
     double error_sum, ref_sum;
+    bool is_proven; /* one was wrong beyond the range, too */
     struct compare_report elements, scales;
     unsigned char *is_known; /* of each element of the scales' memory */
 };
@@ -152,11 +153,16 @@ static float ref_at(const struct quantised *all, int64_t batch, int64_t row, int
     return all->ref[batch * view->batch_stride + row * view->ld + column];
 }
 
-/* How far the kernel's value may be from the reference's. */
-static double error_of(const struct comparison *work, float ref)
+/* The least and the greatest that a value may be. */
+struct range {
+    float low, high;
+};
+
+/* How far the kernel's value may be from one that is right. */
+static double error_of(const struct comparison *work, double value)
 {
-    return isfinite(ref)
-               ? work->bounds->element_relative * fabs((double)ref) +
+    return isfinite(value)
+               ? work->bounds->element_relative * fabs(value) +
                      work->bounds->element_rms * work->rms + work->bounds->absolute
                : 0;
 }
@@ -167,10 +173,29 @@ struct span {
     bool has_fitting_scale;
 };
 
-/* The least and the greatest that the block's amax may be. */
-struct amax_range {
-    float low, high;
-};
+/* May the epilogue's own errors be asked for? */
+static bool has_range(const struct comparison *work)
+{
+    return work->bounds->range != NULL && !work->is_proven;
+}
+
+/* What the kernel's element may be: about the reference's, or, where these are asked for,
+ * beyond the epilogue's own errors. */
+static struct range range_of(const struct comparison *work, const struct span *span,
+                             int64_t row, int64_t column, bool asks)
+{
+    const struct compare_range *errors = work->bounds->range;
+    const float ref = ref_at(work->all, span->batch, row, column);
+    double low = (double)ref, high = (double)ref;
+    double least, most;
+    if (asks && isfinite(ref) &&
+        errors->find(errors->context, span->batch, row, column, &least, &most)) {
+        low = fmin(low, least);
+        high = fmax(high, most);
+    }
+    return (struct range){(float)(low - error_of(work, low)),
+                          (float)(high + error_of(work, high))};
+}
 
 /* The row whose scales lie where those of this row of D do. */
 static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t row)
@@ -180,36 +205,38 @@ static int64_t scale_row_of(const struct quantised *all, int64_t batch, int64_t 
     return mapped < 0 || all->scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4 ? mapped : row;
 }
 
-/* Adds a row's part of a block. */
+/* Adds a row's part of a block. The epilogue's own errors are asked for elements from
+ * `asked` on: no others may be the greatest. */
 static void widen_amax(const struct comparison *work, const struct span *span, int64_t row,
-                       struct amax_range *range)
+                       float asked, struct range *amax)
 {
     for (int64_t column = span->begin; column < span->end; column++) {
-        const float ref = ref_at(work->all, span->batch, row, column);
-        const double error = error_of(work, ref);
-        if (isnan(ref) || isnan(range->high)) {
-            *range = (struct amax_range){NAN, NAN};
+        const bool asks = fabsf(ref_at(work->all, span->batch, row, column)) >= asked;
+        const struct range value = range_of(work, span, row, column, asks);
+        if (isnan(value.low) || isnan(value.high) || isnan(amax->high)) {
+            *amax = (struct range){NAN, NAN};
             return;
         }
-        range->low = fmaxf(range->low, (float)(fabs((double)ref) - error));
-        range->high = fmaxf(range->high, (float)(fabs((double)ref) + error));
+        amax->low = fmaxf(amax->low, fmaxf(value.low, -value.high));
+        amax->high = fmaxf(amax->high, fmaxf(value.high, -value.low));
     }
 }
 
 /* Of the rows that a launch writes. */
-static struct amax_range find_amax(const struct comparison *work, const struct span *span)
+static struct range find_amax(const struct comparison *work, const struct span *span,
+                              float asked)
 {
-    struct amax_range range = {0, 0};
+    struct range amax = {0, 0};
     for (int64_t row = span->row; row < span->row_end; row++) {
         if (scale_row_of(work->all, span->batch, row) >= 0) {
-            widen_amax(work, span, row, &range);
+            widen_amax(work, span, row, asked, &amax);
         }
     }
-    return range;
+    return amax;
 }
 
 /* An amax of zero, whose scale of f32 is 1, is a range of its own. */
-static bool is_scale_right(const struct comparison *work, struct amax_range amax, float got)
+static bool is_scale_right(const struct comparison *work, struct range amax, float got)
 {
     const jit_gemm_scale *scale = work->all->scale;
     const jit_gemm_dtype d = work->all->view->dtype;
@@ -228,7 +255,7 @@ static bool is_scale_right(const struct comparison *work, struct amax_range amax
 /* Is there a scale that brings the block's greatest element near the greatest of D's type?
  * Beyond the greatest one all elements are clamped, below the least one of full precision
  * they lose bits: neither is near the reference, whoever rounds. A block of zeros is. */
-static bool has_fitting_scale(const struct comparison *work, struct amax_range amax)
+static bool has_fitting_scale(const struct comparison *work, struct range amax)
 {
     const jit_gemm_dtype scale = work->all->scale->dtype;
     const double greatest = (double)greatest_of(work->all->view->dtype);
@@ -243,15 +270,50 @@ static bool has_fitting_scale(const struct comparison *work, struct amax_range a
            isfinite(amax.high);
 }
 
+/* The same beyond the epilogue's own errors. */
+static bool is_scale_in_range(struct comparison *work, const struct span *span,
+                              struct range amax, float got)
+{
+    if (!has_range(work)) {
+        return false;
+    }
+    const struct range asked = find_amax(work, span, 0.875F * amax.low);
+    work->is_proven = !is_scale_right(work, asked, got);
+    work->scales.by_range += !work->is_proven;
+    return !work->is_proven;
+}
+
 static void compare_scale(struct comparison *work, const struct span *span,
-                          struct amax_range amax, float got)
+                          struct range amax, float got)
 {
     work->scales.elements++;
-    if (!is_scale_right(work, amax, got)) {
+    if (!is_scale_right(work, amax, got) && !is_scale_in_range(work, span, amax, got)) {
         work->scales.over_bound++;
         note(&work->scales, span->batch, span->row, span->begin, (double)got,
              (double)quantise_scale(work->all->scale, work->all->view->dtype, amax.high));
     }
+}
+
+/* Is it one that a value within a range becomes beside this scale? */
+static bool is_element_within(const struct comparison *work, struct range value,
+                              float scale, double got)
+{
+    const jit_gemm_dtype d = work->all->view->dtype;
+    return got >= quantise_element(d, scale, value.low) &&
+           got <= quantise_element(d, scale, value.high);
+}
+
+/* Is it right beyond the epilogue's own errors? */
+static bool is_element_in_range(struct comparison *work, const struct span *span,
+                                int64_t row, int64_t column, float scale, double got)
+{
+    if (!has_range(work)) {
+        return false;
+    }
+    const struct range value = range_of(work, span, row, column, true);
+    work->is_proven = !is_element_within(work, value, scale, got);
+    work->elements.by_range += !work->is_proven;
+    return !work->is_proven;
 }
 
 static void compare_element(struct comparison *work, const struct span *span, int64_t row,
@@ -259,15 +321,15 @@ static void compare_element(struct comparison *work, const struct span *span, in
 {
     const struct element_view *view = work->all->view;
     const float ref = ref_at(work->all, span->batch, row, column);
-    const double error = error_of(work, ref);
+    const struct range value = range_of(work, span, row, column, false);
     const size_t at = (size_t)(span->batch * view->batch_stride + row * view->ld + column);
     const double got = element_load(view->dtype, work->all->data, at);
-    const double low = quantise_element(view->dtype, scale, (float)((double)ref - error));
-    const double high = quantise_element(view->dtype, scale, (float)((double)ref + error));
+    const double low = quantise_element(view->dtype, scale, value.low);
     work->elements.elements++;
     if (isnan(low) || isnan(got)) {
         work->elements.wrong_nan += isnan(low) != isnan(got);
-    } else if (got < low || got > high) {
+    } else if (!is_element_within(work, value, scale, got) &&
+               !is_element_in_range(work, span, row, column, scale, got)) {
         work->elements.over_bound++;
     } else {
         const bool is_near = span->has_fitting_scale && isfinite(ref) && isfinite(scale);
@@ -300,7 +362,7 @@ static void compare_block(struct comparison *work, struct span *span)
         scale_index_of(all, span->batch, span->row, span->begin / all->scale->block_k);
     const float scale =
         (float)element_load(all->scale_view->dtype, all->scales, (size_t)index);
-    const struct amax_range amax = find_amax(work, span);
+    const struct range amax = find_amax(work, span, INFINITY);
     work->is_known[index] = 1;
     span->has_fitting_scale = has_fitting_scale(work, amax);
     work->elements.unfit_blocks += !span->has_fitting_scale;

@@ -46,8 +46,9 @@ struct quantised {
  * Are both what an element of the reference gives that is off by no more than `bounds`
  * (compare_bounds_for, of f32) allow? A scale must be one of an amax within its bounds; an
  * element one that the kernel's own scale makes of a value within its bounds: both are
- * monotone, and where the bounds are zero both must be equal. What pads rows, batches and
- * layouts must be poison, or zero where the layout says so.
+ * monotone, and where the bounds are zero both must be equal. Where these call a scale or
+ * an element wrong the bounds' range is asked, as compare_matrices does. What pads rows,
+ * batches and layouts must be poison, or zero where the layout says so.
  *
  * The relative error of the elements is of those blocks that a scale fits, and judged; the
  * others are counted, and compared as all are. It is NAN where there are only such.

@@ -91,31 +91,12 @@ static double operand_at(const struct unit *unit, uint32_t i, const struct place
     return element_load(view->dtype, array->data, at);
 }
 
-static int significand_bits(jit_gemm_dtype dtype)
-{
-    switch (dtype) {
-    case JIT_GEMM_DTYPE_BF16:
-    case JIT_GEMM_DTYPE_S8:
-        return 8;
-    case JIT_GEMM_DTYPE_F16:
-        return 11;
-    case JIT_GEMM_DTYPE_E4M3:
-        return 4;
-    case JIT_GEMM_DTYPE_E5M2:
-        return 3;
-    case JIT_GEMM_DTYPE_E2M1:
-        return 2;
-    default:
-        return 24;
-    }
-}
-
 /* Of the finest type that the snippet's results are rounded to. */
 static int result_bits(const struct unit *unit)
 {
-    int bits = significand_bits(unit->arrays[MATRIX_D].view.dtype);
+    int bits = element_significand_bits(unit->arrays[MATRIX_D].view.dtype);
     for (uint32_t i = unit->input_count; i < unit->operand_count; i++) {
-        const int of_output = significand_bits(unit->arrays[i].view.dtype);
+        const int of_output = element_significand_bits(unit->arrays[i].view.dtype);
         bits = of_output > bits ? of_output : bits;
     }
     return bits;
