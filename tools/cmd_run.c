@@ -37,7 +37,7 @@ struct run_options {
     struct run_strides strides;
     int64_t seed, repeat;
     double alpha, beta;
-    bool verify, json, back_to_back;
+    bool verify, json, back_to_back, host_sizes;
     const char *save;     /* NULL: D is not kept */
     const char *in_place; /* NULL: D has memory of its own */
 };
@@ -363,7 +363,8 @@ static int open_and_run(const struct run_options *options,
 {
     struct run_state state = {.launch = {.alpha = (float)options->alpha,
                                          .beta = (float)options->beta,
-                                         .in_place = options->in_place},
+                                         .in_place = options->in_place,
+                                         .has_host_sizes = options->host_sizes},
                               .kernel_us = (double)NAN,
                               .verdict = {.rel_error = (double)NAN}};
     int code = run_sizes_resolve(&problem->problem, &options->sizes, &state.launch.inputs);
@@ -402,6 +403,10 @@ static int check_options(const struct run_options *options,
                                "does; leave it out",
                                options->back_to_back ? "--back-to-back" : "--in-place");
     }
+    if (options->host_sizes && problem->problem.group_by == JIT_GEMM_GROUP_NONE) {
+        return cli_usage_error("--host-sizes needs groups in the problem, such as "
+                               "groups=8");
+    }
     if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }
@@ -427,6 +432,9 @@ int cmd_run(int argc, char **argv)
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
         {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &options.sizes.groups},
+        {"--host-sizes", NULL,
+         "give the launch the sizes of the groups on the host, and\nno address of them",
+         CLI_FLAG, &options.host_sizes},
         {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &options.sizes.group_ns},
         {"--group-ks", "LIST", RUN_GROUP_KS_HELP, CLI_TEXT, &options.sizes.group_ks},
         {"--lda", "N",

@@ -144,6 +144,11 @@ void run_launch_set_arguments(const struct cli_problem *problem, struct run_laun
 {
     launch->args =
         run_arguments(problem, &launch->inputs, &launch->results, launch->operand_args);
+    if (launch->has_host_sizes) {
+        launch->args.group_sizes = 0;
+        launch->args.host_group_sizes = launch->inputs.groups.numbers;
+        launch->args.host_group_count = (size_t)launch->inputs.groups.number_count;
+    }
     if (launch->in_place_values == &launch->inputs.c) {
         launch->args.c = launch->args.d;
     }

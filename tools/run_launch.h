@@ -17,6 +17,8 @@ struct run_launch {
     struct run_inputs inputs;
     struct run_results results;
     float alpha, beta;
+    bool has_host_sizes; /* the launch gets the numbers of groups from the host, and no
+                            address of them */
     const char
         *in_place; /* what D is written over: "C", or a matrix operand; NULL: nothing */
     const struct run_matrix *in_place_values; /* found by this name; in `inputs` */

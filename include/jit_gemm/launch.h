@@ -134,6 +134,18 @@ typedef struct jit_gemm_args {
                           of D or scales of blocks. */
     uint64_t group_ks; /**< The same of K, where that is dynamic; a group without any gets
                           epilogue(beta * C). Not with scales of blocks. */
+    const int32_t
+        *host_group_sizes;   /**< Host address of the numbers of the groups, where the host
+                                knows them: what `group_sizes` would have, read during the
+                                call. They go with the launch, `group_sizes` is not read and
+                                may be 0, and the grid has no more than these groups take. A
+                                captured launch keeps them. Unlike those on the device they
+                                are checked: none below 0 or above M (or K), offsets that do
+                                not fall. NULL: only the device knows them; must be NULL
+                                without groups, with ::JIT_GEMM_GROUP_BY_ROWS, and where the
+                                info's `host_groups` is 0. */
+    size_t host_group_count; /**< Entries of `host_group_sizes`: as many as groups; 0
+                                without. */
 } jit_gemm_args;
 
 /** What ::jit_gemm_build produces. */
@@ -198,6 +210,9 @@ typedef struct jit_gemm_info {
                                           where none did. */
     uint32_t cache_root; /**< Number of the read-only cache root that had the kernel, from 1
                             as ::jit_gemm_context_describe lists them; 0: none had it. */
+    uint32_t host_groups; /**< Groups whose numbers may come from the host
+                             (::jit_gemm_args.host_group_sizes): all of the problem's, or 0
+                             where the kernel does not take them. */
 } jit_gemm_info;
 
 #ifdef __cplusplus

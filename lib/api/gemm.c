@@ -560,6 +560,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .invariant = kernel->problem.invariant,
         .accumulate = kernel->choice.derived.accumulate,
         .cache_root = gemm->cache_root,
+        .host_groups = kernel->choice.derived.host_groups,
     };
     snprintf(info.arch, sizeof(info.arch), "%s", kernel->arch);
     snprintf(info.key, sizeof(info.key), "%s", kernel->key);

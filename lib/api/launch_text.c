@@ -81,6 +81,18 @@ static void print_factor(const char *name, const float *value, uint64_t device,
     }
 }
 
+static void print_host_sizes(const jit_gemm_args *args, struct jg_str *out)
+{
+    jg_str_puts(out, "host_group_sizes");
+    if (args->host_group_sizes == NULL) {
+        jg_str_puts(out, " none");
+    }
+    for (size_t i = 0; args->host_group_sizes != NULL && i < args->host_group_count; i++) {
+        jg_str_printf(out, " %" PRId32, args->host_group_sizes[i]);
+    }
+    jg_str_puts(out, "\n");
+}
+
 void jg_launch_print(const jit_gemm_args *args, struct jg_str *out)
 {
     jg_str_printf(out,
@@ -107,6 +119,7 @@ void jg_launch_print(const jit_gemm_args *args, struct jg_str *out)
     }
     jg_str_printf(out, "rows a=%" PRId64 " d=%" PRId64 "\n", args->a_row_count,
                   args->d_row_count);
+    print_host_sizes(args, out);
 }
 
 /* -------------------------------------------------------------------------- reading */
@@ -246,6 +259,36 @@ static bool read_operands(struct jg_lines *reader, jit_gemm_args *args,
     }
 }
 
+/* Folders of older libraries end before this line. */
+static bool read_host_sizes(struct jg_lines *reader, struct jg_launch_text *text)
+{
+    struct rest rest;
+    if (reader->offset == reader->size) {
+        return true;
+    }
+    if (!next_line(reader, "host_group_sizes", &rest)) {
+        return false;
+    }
+    if (jg_word_is(rest.text, rest.size, "none")) {
+        return true;
+    }
+    size_t count = 0;
+    while (rest.size > 0) {
+        const char *piece = NULL;
+        const size_t size = jg_line_take_piece(&rest.text, &rest.size, &piece);
+        int64_t number = 0;
+        if (count == JG_MOST_GROUPS ||
+            !jg_number_parse(piece, size, 0, INT32_MAX, &number)) {
+            return false;
+        }
+        text->host_group_sizes[count] = (int32_t)number;
+        count++;
+    }
+    text->args.host_group_sizes = text->host_group_sizes;
+    text->args.host_group_count = count;
+    return count > 0;
+}
+
 static bool read_lines(struct jg_lines *reader, struct jg_launch_text *text)
 {
     jit_gemm_args *args = &text->args;
@@ -281,7 +324,7 @@ static bool read_lines(struct jg_lines *reader, struct jg_launch_text *text)
     return next_line(reader, "rows", &rest) &&
            take_number(&rest, "a", &args->a_row_count) &&
            take_number(&rest, "d", &args->d_row_count) && rest.size == 0 &&
-           reader->offset == reader->size;
+           read_host_sizes(reader, text) && reader->offset == reader->size;
 }
 
 jit_gemm_status jg_launch_parse(const struct jg_str *text, struct jg_launch_text *ret_text)

@@ -12,6 +12,7 @@
  *     group_sizes address=none
  *     a_lds b_lds c_lds d_lds group_ns group_ks: the same
  *     rows a=0 d=0
+ *     host_group_sizes none, or the numbers
  *
  * An address says only what it is a multiple of, up to 4096; a value is the bits of an f32.
  */
@@ -22,6 +23,7 @@
 #include "base/str.h"
 #include "jit_gemm/epilogue.h"
 #include "jit_gemm/launch.h"
+#include "plan/groups.h"
 
 enum { JG_LAUNCH_MOST_ALIGNMENT = 4096 };
 
@@ -30,6 +32,7 @@ struct jg_launch_text {
     jit_gemm_args args; /* points to the rest: do not copy */
     jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS];
     float alpha, beta;
+    int32_t host_group_sizes[JG_MOST_GROUPS];
 };
 
 void jg_launch_print(const jit_gemm_args *args, struct jg_str *out);

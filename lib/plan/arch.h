@@ -50,10 +50,12 @@ struct jg_derived {
                          neighbours; 0: not gated */
     int copied_rows;  /* that an index names, which a copy of TMA brings; 0: none does */
     int tail_maps;    /* of groups along K: see plan/kernel_params.h */
-    int64_t tiles;    /* at the planned size, of all batches, padded to whole clusters */
-    int grid_ctas;    /* CTAs of the launched grid at the planned size */
-    int busy_ctas;    /* those of it that run at once */
-    double waves;     /* tiles * split_k / CTAs that fit at once */
+    uint32_t host_groups; /* whose numbers a launch may have among its parameters: all, or 0
+                             where there is no room or who reads them does so elsewhere */
+    int64_t tiles; /* at the planned size, of all batches, padded to whole clusters */
+    int grid_ctas; /* CTAs of the launched grid at the planned size */
+    int busy_ctas; /* those of it that run at once */
+    double waves;  /* tiles * split_k / CTAs that fit at once */
     int64_t workspace_bytes; /* at the planned size; 0 where none is needed */
     int64_t copied_bytes;    /* of it, for copies of A and B, or of scales; 0 without */
     double predicted_us;     /* of the cost model; for comparing candidates only */

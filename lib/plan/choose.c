@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "plan/group_maps.h"
+#include "plan/host_groups.h"
 #include "plan/repack.h"
 #include "plan/rows.h"
 #include "plan/scale_pack.h"
@@ -69,6 +70,7 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
                        "scales that are packed first take more than 2^63 bytes");
     }
     choice.derived.copied_bytes = choice.derived.workspace_bytes;
+    choice.derived.host_groups = jg_host_groups_count(problem, &choice.config, 0);
     if (trace != NULL) {
         jg_trace_begin(trace, "chosen", arch, &choice.config);
         jg_str_printf(trace, "named by the config, grid %d\n", choice.derived.grid_ctas);
@@ -514,6 +516,8 @@ static jit_gemm_status choose_gemm(const struct jg_arch *arch, struct jg_trial *
     }
     *ret_choice = (struct jg_choice){
         .config = best->config, .product = best->product, .derived = best->derived};
+    ret_choice->derived.host_groups = jg_host_groups_count(
+        best->problem, &best->config, (uint32_t)best->derived.tail_maps);
     return JIT_GEMM_OK;
 }
 

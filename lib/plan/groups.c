@@ -348,27 +348,23 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
     return jg_align_up((words + 1) * (int64_t)sizeof(uint32_t), TABLE_STEP);
 }
 
-/* The rows that groups divide, of a cluster tile and of the product, and what lies across
- * them in cluster tiles. */
-struct group_frame {
-    int64_t step, rows, across;
-};
-static struct group_frame frame_of(const struct jg_config *config,
-                                   const struct jg_product *product, int64_t m, int64_t n)
+struct jg_group_frame jg_groups_frame(const struct jg_config *config,
+                                      const struct jg_product *product, int64_t m,
+                                      int64_t n)
 {
     const struct jg_config_layout *layout = &config->layout;
     const int64_t m_step = (int64_t)layout->tile_m * layout->cluster_m;
     const int64_t n_step = (int64_t)layout->tile_n * layout->cluster_n;
     return product->a.letter != 'a'
-               ? (struct group_frame){n_step, n, jg_ceil_div(m, m_step)}
-               : (struct group_frame){m_step, m, jg_ceil_div(n, n_step)};
+               ? (struct jg_group_frame){n_step, n, jg_ceil_div(m, m_step)}
+               : (struct jg_group_frame){m_step, m, jg_ceil_div(n, n_step)};
 }
 
 /* CTAs of a cluster share B, and a tile has one. */
 static bool check_tile_rows(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const int64_t rows = frame_of(&trial->config, &trial->product, 1, 1).step;
+    const int64_t rows = jg_groups_frame(&trial->config, &trial->product, 1, 1).step;
     if (trial->product.group_by != JIT_GEMM_GROUP_BY_ROWS ||
         JG_GROUP_BLOCK_ROWS % rows == 0) {
         return true;
@@ -437,7 +433,7 @@ bool jg_groups_complete(struct jg_trial *trial)
 /* Tiles along the rows if sizes of groups fall off exponentially, as they do about where a
  * router sends few tokens to an expert: of many small groups some have several times as
  * many rows as the others. */
-static int64_t count_skewed(const struct group_frame *frame, bool turns_last,
+static int64_t count_skewed(const struct jg_group_frame *frame, bool turns_last,
                             int64_t groups)
 {
     const double part = turns_last ? 0.5 : 1.0; /* of a cluster tile, the least */
@@ -449,8 +445,8 @@ static int64_t count_skewed(const struct group_frame *frame, bool turns_last,
 bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
                            bool turns_last, int64_t *ret_tiles)
 {
-    const struct group_frame frame =
-        frame_of(config, product, product->m.size, product->n.size);
+    const struct jg_group_frame frame =
+        jg_groups_frame(config, product, product->m.size, product->n.size);
     /* Of small groups most would be turned and share nothing, which is not counted. */
     turns_last &= frame.rows >= JG_LARGE_GROUP_ROWS;
     /* In halves: the last one of a group is half full, but of whole blocks, and there is no
@@ -471,7 +467,7 @@ int64_t jg_groups_row_tiles(const struct jg_config *config,
                             const struct jg_product *product, int64_t m, int64_t n,
                             int64_t batch)
 {
-    const struct group_frame frame = frame_of(config, product, m, n);
+    const struct jg_group_frame frame = jg_groups_frame(config, product, m, n);
     const struct jg_cluster_tiles tiles = jg_cluster_tiles_of(config, product, m, n, batch);
     const int of_cluster =
         product->a.letter != 'a' ? config->layout.cluster_n : config->layout.cluster_m;
@@ -482,7 +478,7 @@ struct jg_cluster_tiles jg_cluster_tiles_of(const struct jg_config *config,
                                             const struct jg_product *product, int64_t m,
                                             int64_t n, int64_t batch)
 {
-    const struct group_frame frame = frame_of(config, product, m, n);
+    const struct jg_group_frame frame = jg_groups_frame(config, product, m, n);
     const int64_t rests = product->group_rest == JIT_GEMM_GROUP_REST_ZERO ? 1 : 0;
     if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         const int64_t along = frame.rows / frame.step + jg_min(batch + rests, frame.rows);

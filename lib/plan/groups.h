@@ -105,6 +105,15 @@ int64_t jg_groups_row_tiles(const struct jg_config *config,
                             const struct jg_product *product, int64_t m, int64_t n,
                             int64_t batch);
 
+/* The rows that groups divide, of a cluster tile and of a product of `m` x `n`, and what
+ * lies across them in cluster tiles. */
+struct jg_group_frame {
+    int64_t step, rows, across;
+};
+struct jg_group_frame jg_groups_frame(const struct jg_config *config,
+                                      const struct jg_product *product, int64_t m,
+                                      int64_t n);
+
 /* Cluster tiles of a launch: so many in each of so many batches. */
 struct jg_cluster_tiles {
     int64_t tiles, batch;

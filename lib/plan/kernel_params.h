@@ -57,13 +57,18 @@ struct jg_kernel_params {
     uint64_t group_ns, group_ks; /* as group_sizes, of N and of K; 0: all have n, k */
     uint64_t reserved;
     struct jg_matrix_param operands[JIT_GEMM_MAX_OPERANDS];
-    /* Maps of operands follow the last of those that the kernel has, and those of tails
-     * follow them: see jg_kernel_params_map. */
-    struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS + 2];
+    /* Maps of operands follow the last of those that the kernel has, those of tails follow
+     * them (jg_kernel_params_map), and the numbers of groups these
+     * (jg_kernel_params_numbers). */
+    struct jg_tensor_map room[JIT_GEMM_MAX_OPERANDS + 3];
 };
 _Static_assert(offsetof(struct jg_kernel_params, operands) == 1152,
                "as jg/common/kernel_params.cuh has it");
-_Static_assert(sizeof(struct jg_kernel_params) <= 4096, "all that a launch takes");
+_Static_assert(sizeof(struct jg_kernel_params) == 4096, "all that a launch takes");
+
+/* What `group_sizes` says where the numbers are among the parameters: no address of an
+ * int32. */
+#define JG_NUMBERS_IN_PARAMS UINT64_C(1)
 
 /*
  * Maps of a kernel of groups along K: of A, then of B, with boxes of fewer rows of K, with
@@ -87,11 +92,30 @@ static inline size_t jg_kernel_params_maps_offset(uint32_t operand_count)
            sizeof(struct jg_tensor_map);
 }
 
-/* Bytes of the device's struct with this many operands and maps of tails. */
-static inline size_t jg_kernel_params_bytes(uint32_t operand_count, uint32_t tail_maps)
+/* Where the numbers of groups begin in the device's struct. */
+static inline size_t jg_kernel_params_numbers_offset(uint32_t operand_count,
+                                                     uint32_t tail_maps)
 {
     return jg_kernel_params_maps_offset(operand_count) +
            sizeof(struct jg_tensor_map) * (operand_count + tail_maps);
+}
+
+/* Bytes of the device's struct with this many operands, maps of tails and numbers. */
+static inline size_t jg_kernel_params_bytes(uint32_t operand_count, uint32_t tail_maps,
+                                            uint32_t numbers)
+{
+    const size_t end = jg_kernel_params_numbers_offset(operand_count, tail_maps) +
+                       sizeof(int32_t) * numbers;
+    return (end + sizeof(struct jg_tensor_map) - 1) / sizeof(struct jg_tensor_map) *
+           sizeof(struct jg_tensor_map);
+}
+
+static inline int32_t *jg_kernel_params_numbers(struct jg_kernel_params *params,
+                                                uint32_t operand_count, uint32_t tail_maps)
+{
+    unsigned char *begin = (unsigned char *)params;
+    return (int32_t *)(void *)(begin +
+                               jg_kernel_params_numbers_offset(operand_count, tail_maps));
 }
 
 /* Where map `index` lies, for a kernel with this many operands. Those of tails follow the

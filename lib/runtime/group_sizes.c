@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/group_sizes.h"
 
+#include <string.h>
+
 #include "base/error.h"
-#include "plan/groups.h"
+#include "plan/group_maps.h"
+#include "plan/host_groups.h"
 #include "runtime/module.h"
 
 /* A kernel lists blocks of rows in shared memory, for which it has so much room. */
@@ -18,6 +21,110 @@ static jit_gemm_status check_row_blocks(const struct jg_kernel *kernel, uint32_t
                    "group_by=rows of this kernel takes up to %lld rows, %u are given",
                    (long long)most, m);
 }
+
+/* ------------------------------------------------------------ numbers of the host's */
+
+static const char host_field[] = "args.host_group_sizes";
+
+/* Why a kernel takes no numbers from the host, though its problem has groups. */
+static jit_gemm_status fail_host(const struct jg_kernel *kernel)
+{
+    static const char remedy[] = "leave it NULL and give `group_sizes`, on the device";
+    if (kernel->problem.group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, host_field, remedy,
+                       "with group_by=rows the kernel reads the groups of rows on the "
+                       "device");
+    }
+    if (jg_has_group_maps(&kernel->choice.config)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, host_field,
+                       "leave it NULL and give `group_sizes`, or create the kernel with "
+                       "config=group_maps=0",
+                       "a kernel before the product's reads the numbers on the device, to "
+                       "write maps of each group");
+    }
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, host_field, remedy,
+                   "a launch has room for %u numbers beside %u operands, and there are "
+                   "%lld groups",
+                   jg_host_groups_room(kernel->operand_count,
+                                       (uint32_t)kernel->choice.derived.tail_maps),
+                   kernel->operand_count, (long long)kernel->problem.batch.size);
+}
+
+static jit_gemm_status check_host_numbers(const struct jg_kernel *kernel,
+                                          const int32_t *numbers, int64_t most)
+{
+    const jit_gemm_group_by group_by = kernel->problem.group_by;
+    const bool is_along_k = group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
+    const bool falls_never = is_along_k || group_by == JIT_GEMM_GROUP_BY_OFFSETS;
+    const int64_t step = jg_host_groups_step(&kernel->problem);
+    const char *is_what = falls_never ? "where a group ends" : "how many rows a group has";
+    int32_t before = 0;
+    for (uint32_t i = 0; i < kernel->choice.derived.host_groups; i++) {
+        const int32_t number = numbers[i];
+        if (number < 0 || number > most) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, host_field,
+                           is_along_k ? "give 0 to K" : "give 0 to M",
+                           "entry %u, %s, is %d, and %c is %lld", i, is_what, number,
+                           is_along_k ? 'K' : 'M', (long long)most);
+        }
+        if (falls_never && number < before) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, host_field,
+                           "give where each group ends, not how many rows it has",
+                           "entry %u is %d, and the one before is %d: groups lie one after "
+                           "the other",
+                           i, number, before);
+        }
+        if (number % step != 0 && number != most) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, host_field, "give multiples of it, or K",
+                           "entry %u is %d, and groups of these types and layouts end at "
+                           "multiples of %lld",
+                           i, number, (long long)step);
+        }
+        before = number;
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Puts the numbers among the parameters. */
+static jit_gemm_status resolve_host(const struct jg_kernel *kernel,
+                                    const jit_gemm_args *args,
+                                    struct jg_kernel_params *params)
+{
+    const struct jg_derived *derived = &kernel->choice.derived;
+    const jit_gemm_group_by group_by = kernel->problem.group_by;
+    if (args->host_group_sizes == NULL) {
+        return args->host_group_count == 0
+                   ? JIT_GEMM_OK
+                   : jg_fail(JIT_GEMM_ERR_ARGUMENT, host_field,
+                             "give their address, or 0 as host_group_count",
+                             "is NULL, and %zu numbers are counted",
+                             args->host_group_count);
+    }
+    if (group_by == JIT_GEMM_GROUP_NONE) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, host_field,
+                       "leave it NULL, or say in problem.group_by what the numbers mean",
+                       "numbers are given, but this problem has no groups");
+    }
+    if (derived->host_groups == 0) {
+        return fail_host(kernel);
+    }
+    if (args->host_group_count != derived->host_groups) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.host_group_count",
+                       "give as many numbers as there are groups",
+                       "%zu numbers are given, and there are %u groups",
+                       args->host_group_count, derived->host_groups);
+    }
+    JG_TRY(check_host_numbers(kernel, args->host_group_sizes,
+                              group_by == JIT_GEMM_GROUP_BY_K_OFFSETS ? params->k
+                                                                      : params->m));
+    memcpy(jg_kernel_params_numbers(params, kernel->operand_count,
+                                    (uint32_t)derived->tail_maps),
+           args->host_group_sizes, derived->host_groups * sizeof(int32_t));
+    params->group_sizes = JG_NUMBERS_IN_PARAMS;
+    return JIT_GEMM_OK;
+}
+
+/* --------------------------------------------------------- numbers of the device's */
 
 static jit_gemm_status check_alignment(const char *field, uint64_t address)
 {
@@ -60,7 +167,9 @@ jit_gemm_status jg_group_sizes_resolve(const struct jg_kernel *kernel,
 {
     static const char field[] = "args.group_sizes";
     const jit_gemm_group_by group_by = kernel->problem.group_by;
+    const bool has_host = args->host_group_sizes != NULL;
     params->group_sizes = args->group_sizes;
+    JG_TRY(resolve_host(kernel, args, params));
     if (group_by == JIT_GEMM_GROUP_NONE && args->group_sizes != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "leave it zero, or say in problem.group_by what the numbers mean",
@@ -72,7 +181,7 @@ jit_gemm_status jg_group_sizes_resolve(const struct jg_kernel *kernel,
                        "the address of the groups of the %u rows is NULL", params->m);
     }
     if (group_by != JIT_GEMM_GROUP_NONE && group_by != JIT_GEMM_GROUP_BY_POINTERS &&
-        args->group_sizes == 0) {
+        args->group_sizes == 0 && !has_host) {
         return jg_fail(
             JIT_GEMM_ERR_ARGUMENT, field, "give the device address of an int32_t per group",
             "the address of the %u %s of the groups is NULL",

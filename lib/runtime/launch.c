@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "plan/cluster.h"
+#include "plan/host_groups.h"
 #include "runtime/arguments.h"
 #include "runtime/group_maps.h"
 #include "runtime/repack.h"
@@ -36,6 +37,34 @@ unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t
     return (unsigned int)(jg_grid_clusters(config, tiles.tiles, tiles.batch,
                                            kernel->resident_clusters) *
                           jg_kernel_cluster_ctas(kernel));
+}
+
+/* Of a launch that has the numbers of its groups: no more than these take; 0 where there is
+ * nothing to do. */
+static unsigned int size_known_grid(const struct jg_kernel *kernel,
+                                    struct jg_kernel_params *params)
+{
+    const struct jg_derived *derived = &kernel->choice.derived;
+    const int32_t *numbers = jg_kernel_params_numbers(params, kernel->operand_count,
+                                                      (uint32_t)derived->tail_maps);
+    const int64_t tiles = jg_host_groups_tiles(
+        &kernel->choice.config, &kernel->choice.product, derived->turns_last, numbers,
+        params->m, params->n, derived->host_groups);
+    if (tiles == 0 && !derived->output.reduces) {
+        return 0; /* results of empty groups would be somebody's work */
+    }
+    return (unsigned int)(jg_grid_clusters(&kernel->choice.config, jg_max(tiles, 1), 1,
+                                           kernel->resident_clusters) *
+                          jg_kernel_cluster_ctas(kernel));
+}
+
+static unsigned int size_grid(const struct jg_kernel *kernel,
+                              struct jg_kernel_params *params)
+{
+    return params->group_sizes == JG_NUMBERS_IN_PARAMS &&
+                   kernel->choice.config.kernel == JG_KERNEL_GEMM
+               ? size_known_grid(kernel, params)
+               : jg_launch_grid(kernel, params->m, params->n, params->batch);
 }
 
 /* What is launched, and where. */
@@ -196,6 +225,10 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     if (jg_params_are_empty(&params)) {
         return JIT_GEMM_OK;
     }
+    const unsigned int grid_ctas = size_grid(kernel, &params);
+    if (grid_ctas == 0) { /* the host knows that no group has rows */
+        return JIT_GEMM_OK;
+    }
     if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
         JG_TRY(jg_map_slots_fill(slots, kernel, keys, &params));
     } else {
@@ -204,6 +237,5 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
     if (kernel->first.function != NULL) {
         JG_TRY(launch_first(kernel, &params, &first, stream));
     }
-    return jg_launch_params(
-        kernel, jg_launch_grid(kernel, params.m, params.n, params.batch), &params, stream);
+    return jg_launch_params(kernel, grid_ctas, &params, stream);
 }

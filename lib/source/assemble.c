@@ -467,10 +467,15 @@ static void print_resources(const struct jg_problem *problem,
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
-    print_number("kParamsBytes", (int64_t)jg_kernel_params_bytes(operand_count, tail_maps),
-                 out);
+    print_number(
+        "kParamsBytes",
+        (int64_t)jg_kernel_params_bytes(operand_count, tail_maps, derived->host_groups),
+        out);
     print_number("kOperandCount", operand_count, out);
     print_number("kTailMaps", tail_maps, out);
+    if (derived->host_groups > 0) {
+        print_number("kHostGroups", derived->host_groups, out);
+    }
     if (tail_maps > 0) {
         print_number("kTailRows", JG_TAIL_ROWS, out);
     }
@@ -604,18 +609,19 @@ static void print_epilogue(const struct jg_epilogue *epilogue, bool has_lineinfo
     jg_str_puts(out, "JG_EPILOGUE_END\n\n");
 }
 
-static void print_entry(const char *entry, int threads, const char *kernel,
-                        struct jg_str *out)
+static void print_entry(const char *entry, const struct jg_derived *derived,
+                        const char *kernel, struct jg_str *out)
 {
     print_line_directive(1, "jit_gemm_entry", out);
     jg_str_printf(out,
                   "extern \"C\" __global__ void __launch_bounds__(%d, 1)\n"
                   "%s(const __grid_constant__ jg::KernelParams<Config::kOperandCount, "
-                  "Config::kTailMaps> params)\n"
+                  "Config::kTailMaps%s> params)\n"
                   "{\n"
                   "    %s<Config, Epilogue>(params);\n"
                   "}\n",
-                  threads, entry, kernel);
+                  derived->threads, entry,
+                  derived->host_groups > 0 ? ", Config::kHostGroups" : "", kernel);
 }
 
 /* The kernel before that of the product, where A or B is copied. */
@@ -720,7 +726,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, source.has_lineinfo, text);
-    print_entry(source.entry, choice->derived.threads, kernel, text);
+    print_entry(source.entry, &choice->derived, kernel, text);
     if (jg_is_repacked(&choice->config)) {
         print_repack_entry(text);
     }

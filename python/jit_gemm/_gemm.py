@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _abi
@@ -121,6 +121,7 @@ def assemble(
     b_scale: Any = None,
     d_scale: Any = None,
     group_sizes: Any = None,
+    host_group_sizes: Sequence[int] | None = None,
     group_ns: Any = None,
     group_ks: Any = None,
     lds: Mapping[str, Any] | None = None,
@@ -147,7 +148,7 @@ def assemble(
     for name, array in (("a_scale", a_scale), ("b_scale", b_scale), ("d_scale", d_scale)):
         put_scale(launch, name, array)
     launch.put_operands(given)
-    launch.put_groups(group_sizes, group_ns, group_ks)
+    launch.put_groups(group_sizes, group_ns, group_ks, host_group_sizes)
     launch.check_memory()
     launch.check_devices()
     return launch
@@ -219,6 +220,7 @@ class _Launchable:
         b_scale: Any = None,
         d_scale: Any = None,
         group_sizes: Any = None,
+        host_group_sizes: Sequence[int] | None = None,
         group_ns: Any = None,
         group_ks: Any = None,
         lds: Mapping[str, Any] | None = None,
@@ -241,6 +243,8 @@ class _Launchable:
         group_sizes, group_ns, group_ks, a_rows, d_rows: int32 arrays, as in jit_gemm_args.
             With group_by=pointers A, B, C and `out` are int64 arrays of device addresses, one for
             each group, and a dynamic size is the problem's. What they name has to stay alive.
+        host_group_sizes: the same numbers as `group_sizes`, where Python knows them: they go with the
+            launch, which then reads none from the device.
         lds: then int64 arrays of leading dimensions, by matrix: a, b, c, out.
         workspace: device memory that is zero before its first launch; None: the context has one
             for each stream.
@@ -261,6 +265,7 @@ class _Launchable:
             b_scale=b_scale,
             d_scale=d_scale,
             group_sizes=group_sizes,
+            host_group_sizes=host_group_sizes,
             group_ns=group_ns,
             group_ks=group_ks,
             lds=lds,

@@ -174,6 +174,8 @@ class Args(ctypes.Structure):
         ("d_lds", c_uint64),
         ("group_ns", c_uint64),
         ("group_ks", c_uint64),
+        ("host_group_sizes", POINTER(c_int32)),
+        ("host_group_count", c_size_t),
     ]
 
 
@@ -201,6 +203,7 @@ class Info(ctypes.Structure):
         ("accumulate", c_int),
         ("recipe", c_char * RECIPE_SIZE),
         ("cache_root", c_uint32),
+        ("host_groups", c_uint32),
     ]
 
 

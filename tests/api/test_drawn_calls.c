@@ -126,14 +126,15 @@ static void change_word(struct call *call)
         &args->a,           &args->b,          &args->c,       &args->d,
         &args->a_scale,     &args->b_scale,    &args->d_scale, &call->operands[0],
         &call->operands[1], &call->operands[2]};
-    uint64_t *const others[] = {(uint64_t *)&args->m, (uint64_t *)&args->n,
-                                (uint64_t *)&args->k, (uint64_t *)&args->batch,
-                                &args->alpha_device,  &args->beta_device,
-                                &args->workspace,     &args->workspace_bytes,
-                                &args->operand_count, &args->group_sizes,
-                                &args->a_lds,         &args->b_lds,
-                                &args->c_lds,         &args->d_lds,
-                                &args->group_ns,      &args->group_ks};
+    uint64_t *const others[] = {(uint64_t *)&args->m,   (uint64_t *)&args->n,
+                                (uint64_t *)&args->k,   (uint64_t *)&args->batch,
+                                &args->alpha_device,    &args->beta_device,
+                                &args->workspace,       &args->workspace_bytes,
+                                &args->operand_count,   &args->group_sizes,
+                                &args->a_lds,           &args->b_lds,
+                                &args->c_lds,           &args->d_lds,
+                                &args->group_ns,        &args->group_ks,
+                                &args->host_group_count};
     const uint64_t of_given = sizeof(given) / sizeof(given[0]);
     const uint64_t number = draw(of_given + sizeof(others) / sizeof(others[0]));
     if (number >= of_given) {

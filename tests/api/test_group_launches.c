@@ -122,6 +122,34 @@ Test(group_launches, wrong_numbers_lead_nowhere)
     }
 }
 
+/* The host's numbers count; what is on the device is not read, however wrong it is, and
+ * need not be there. */
+Test(group_launches, numbers_may_come_from_the_host)
+{
+    static const int32_t lists[][GROUPS] = {
+        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 0, 0, 70}};
+    static const int32_t others[GROUPS] = {5, 6, 7, 8};
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch = open_launch(emulated_archs[i], stacked);
+        emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
+                                              others, sizeof(others)));
+        for (size_t j = 0; j < sizeof(lists) / sizeof(lists[0]); j++) {
+            jit_gemm_args args = launch.args;
+            int32_t numbers[GROUPS];
+            memcpy(numbers, lists[j], sizeof(numbers));
+            args.group_sizes = j % 2 == 0 ? launch.args.group_sizes : 0;
+            args.host_group_sizes = numbers;
+            args.host_group_count = GROUPS;
+            emulated_check(jit_gemm_device_fill(launch.context, launch.args.d.pointer, 0xff,
+                                                sizeof(d)));
+            emulated_check(jit_gemm_run(launch.gemm, &args, NULL));
+            memset(numbers, 0xff, sizeof(numbers)); /* they are the caller's again */
+            expect_products(&launch, lists[j]);
+        }
+        close_launch(&launch);
+    }
+}
+
 /* A product of integers makes the offsets; nobody waits between the two launches, which
  * may overlap until the second one says that it needs what the first one wrote. */
 Test(group_launches, kernel_before_may_make_the_numbers)
@@ -236,7 +264,7 @@ static void expect_equal(const char *what, const float *got, const float *wanted
 Test(group_launches, reductions_follow_the_numbers)
 {
     static const int32_t lists[][GROUPS] = {
-        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 65, 65, 70}};
+        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 65, 65, 70}, {0, 0, 0, 0}};
     const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
                                         .name = "of_groups",
                                         .source = "d = acc; s = acc; g = acc; m = acc;",
@@ -275,6 +303,8 @@ Test(group_launches, reductions_follow_the_numbers)
             emulated_check(jit_gemm_device_fill(launch.context, made, 0xff, sizeof(got)));
             emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
                                                   lists[j], sizeof(lists[j])));
+            launch.args.host_group_sizes = j % 2 == 0 ? NULL : lists[j];
+            launch.args.host_group_count = j % 2 == 0 ? 0 : GROUPS;
             emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
             emulated_check(
                 jit_gemm_device_download(launch.context, &got, made, sizeof(got)));

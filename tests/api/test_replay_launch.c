@@ -103,6 +103,7 @@ struct row {
     bool has_own;      /* ... and an N and a K of each */
     bool broadcasts;   /* A is the same in every batch */
     bool on_device;    /* alpha and beta are */
+    bool has_host;     /* the numbers of groups come from the host */
     int64_t row_count; /* of indexed rows */
 };
 
@@ -140,7 +141,12 @@ static void fill_args(const struct row *row, const jit_gemm_problem *problem,
     if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
         point(&args->d_scale.pointer, 8, 256);
     }
-    if (problem->group_by != JIT_GEMM_GROUP_NONE) {
+    static const int32_t numbers[] = {0, 3, 3, 60};
+    if (row->has_host) {
+        cr_assert_eq(info->host_groups, 4);
+        args->host_group_sizes = numbers;
+        args->host_group_count = info->host_groups;
+    } else if (problem->group_by != JIT_GEMM_GROUP_NONE) {
         point(&args->group_sizes, 9, 4);
     }
     if (row->has_own) {
@@ -233,6 +239,7 @@ static const struct row rows[] = {
      .text = "17x17x17 bf16 input_align=2 output_align=2 config=repack=ab"},
     {.arch = "sm_90a", .text = "96x80x64 bf16 groups=3 group_by=offsets"},
     {.arch = "sm_90a", .text = "96x80x64 bf16 groups=3 group_by=counts"},
+    {.arch = "sm_90a", .text = "96x80x64 bf16 groups=4 group_by=offsets", .has_host = true},
     {.arch = "sm_100a", .text = "200x80x64 bf16 groups=3 group_by=rows"},
     {.arch = "sm_90a",
      .text = "96x80x100 bf16 layout=tt input_align=2 groups=3 group_by=k_offsets"},

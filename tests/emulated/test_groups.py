@@ -238,6 +238,12 @@ def draw_own_sizes(draw, words, count):
     return options
 
 
+def draw_place(draw, words):
+    """Do the numbers come from the host? Not where a kernel reads them on the device anyhow."""
+    takes = "group_by=rows" not in words and not any("group_maps=1" in word for word in words)
+    return ["--host-sizes"] if takes and draw.random() < 0.4 else []
+
+
 def is_refused(done):
     """Is it a refusal of what was drawn, with the field named?"""
     return done.returncode == 2 and "problem" in done.stderr and "hint:" in done.stderr
@@ -268,7 +274,7 @@ class Suite:
         listed = ",".join(map(str, sizes))
         done = self.runner.run(
             ["run", *words, "--arch", self.arch, "--verify", "--seed", number + 1,
-             "--group-sizes", listed, *draw_own_sizes(random.Random(number), words, len(sizes))],
+             "--group-sizes", listed, *draw_place(random.Random(~number), words), *draw_own_sizes(random.Random(number), words, len(sizes))],
             f"{mode},seed={number},sms=4,threads=1,show=advice")
         return complaint(done)
 

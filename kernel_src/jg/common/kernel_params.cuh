@@ -54,7 +54,7 @@ struct GemmParams {
     u32 m, n, k, batch; // sizes of this launch
     u64 workspace;      // device address; of kernels that split K or reduce (epilogue/)
     u64 group_sizes;    // device address of a number per group, or per row; of kernels that
-                        // have groups
+                        // have groups. kNumbersInParams: they are parameters
     MatrixParam d_rows, a_rows;   // int32, where an index names D's rows, A's
     u32 d_row_count, a_row_count; // then of how many
     u64 group_ns, group_ks;       // as group_sizes, of N and of K; 0: all have n, k
@@ -78,13 +78,34 @@ struct OperandParams<0> : GemmParams {
 enum : u32 { kTailBoxes = 2 };
 
 template <u32 kOperandCount, u32 kTailMaps>
-struct KernelParams : OperandParams<kOperandCount> {
+struct TailParams : OperandParams<kOperandCount> {
     static_assert(kTailMaps == 2 * kTailBoxes, "of A and of B");
     TensorMap tail_maps[kTailMaps];
 };
 template <u32 kOperandCount>
-struct KernelParams<kOperandCount, 0> : OperandParams<kOperandCount> {
+struct TailParams<kOperandCount, 0> : OperandParams<kOperandCount> {
     static constexpr const TensorMap *tail_maps = nullptr;
+};
+
+// The numbers of groups, where a launch by a host that knows them has them.
+constexpr u64 kNumbersInParams = 1;
+
+template <u32 kOperandCount, u32 kTailMaps, u32 kNumbers = 0>
+struct KernelParams : TailParams<kOperandCount, kTailMaps> {
+    i32 numbers[kNumbers];
+
+    JG_DEVICE u64 numbers_of_groups() const
+    {
+        return this->group_sizes == kNumbersInParams ? reinterpret_cast<u64>(numbers)
+                                                     : this->group_sizes;
+    }
+};
+template <u32 kOperandCount, u32 kTailMaps>
+struct KernelParams<kOperandCount, kTailMaps, 0> : TailParams<kOperandCount, kTailMaps> {
+    JG_DEVICE u64 numbers_of_groups() const
+    {
+        return this->group_sizes;
+    }
 };
 
 // Sizes of this launch: compiled in where Config has them, arguments where it says 0. With
@@ -123,7 +144,7 @@ struct Shape {
         : m(Config::kM ? Config::kM : params.m), n(Config::kN ? Config::kN : params.n),
           k(Config::kK ? Config::kK : params.k),
           batch(Config::kBatch ? Config::kBatch : params.batch),
-          group_sizes(params.group_sizes), group_ns(params.group_ns),
+          group_sizes(params.numbers_of_groups()), group_ns(params.group_ns),
           group_ks(params.group_ks)
     {
     }
