@@ -21,7 +21,9 @@ static const struct cli_help trace_help = {
     "traces. On the emulator, time counts the steps of a cluster and shows only their order;\n"
     "with --modelled it is that of the emulator's time model (docs/time-model.md).\n",
     "  jit-gemm trace 4096x4096x4096 bf16 -o timeline.svg\n"
-    "  jit-gemm trace 512x512x512 bf16 --device emulator --arch sm_100a -o timeline.json\n",
+    "  jit-gemm trace 512x512x512 bf16 --device emulator --arch sm_100a -o timeline.json\n"
+    "  jit-gemm trace 4096x4096x4096 bf16 --device emulator --arch sm_90a --modelled \\\n"
+    "      --chip h100 -o timeline.svg\n",
 };
 
 struct trace_options {
@@ -29,6 +31,7 @@ struct trace_options {
     int64_t ctas, events;
     const char *path;
     bool is_svg, json, modelled;
+    struct bench_modelled model;
 };
 
 struct trace_state {
@@ -109,6 +112,12 @@ static void print_json(const struct timeline *timeline, const struct trace_optio
     cli_json_add_text(&json, "config", timeline->config);
     cli_json_add_text(&json, "device", timeline->device);
     cli_json_add_bool(&json, "is_emulated", timeline->is_emulated);
+    cli_json_add_bool(&json, "modelled", options->modelled);
+    if (options->modelled) {
+        cli_json_add_text(&json, "chip",
+                          options->model.chip != NULL ? options->model.chip : "device");
+        cli_json_add_int(&json, "mhz", options->model.mhz);
+    }
     cli_json_add_text(&json, "unit", timeline_unit(timeline));
     cli_json_add_uint(&json, "ctas", timeline->ctas);
     cli_json_add_uint(&json, "grid_ctas", grid_ctas);
@@ -193,16 +202,25 @@ static int trace_problem(const struct trace_options *options,
     return code;
 }
 
-static int set_up_model(const struct trace_options *options)
+/* No part of a launch stands for all of it: a trace has the events of each CTA. */
+static int set_up_model(struct trace_options *options)
 {
-    static const struct bench_modelled own_chip = {.needs_all = true};
     const char *device = options->context.device;
 
+    if (!options->modelled) {
+        return options->model.chip == NULL && options->model.mhz == 0
+                   ? CLI_OK
+                   : cli_usage_error("--chip and --mhz go with --modelled");
+    }
     if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
         return cli_usage_error("--modelled asks the emulator: add --device emulator");
     }
-    bench_modelled_set_up(&own_chip, false);
-    return CLI_OK;
+    options->model.needs_all = true;
+    const int code = bench_modelled_check(&options->model);
+    if (code == CLI_OK) {
+        bench_modelled_set_up(&options->model, false);
+    }
+    return code;
 }
 
 int cmd_trace(int argc, char **argv)
@@ -218,6 +236,10 @@ int cmd_trace(int argc, char **argv)
          &options.events},
         {"--modelled", NULL, "with --device emulator: the axis is the time model's",
          CLI_FLAG, &options.modelled},
+        {"--chip", "h100|h200|b200", "modelled: which, default the emulated device",
+         CLI_CHOICE, &options.model.chip},
+        {"--mhz", "N", "modelled: its clock, default the boost clock", CLI_INT,
+         &options.model.mhz},
         {0},
     };
     int words = 0, code;
@@ -229,13 +251,13 @@ int cmd_trace(int argc, char **argv)
     }
     code = read_path(&options);
     if (code == CLI_OK) {
+        code = set_up_model(&options);
+    }
+    if (code == CLI_OK) {
         code = cli_problem_read(&problem, argv + 1, words);
     }
     if (code == CLI_OK) {
         code = add_trace(&problem);
-    }
-    if (code == CLI_OK && options.modelled) {
-        code = set_up_model(&options);
     }
     if (code == CLI_OK) {
         code = trace_problem(&options, &problem);

@@ -205,5 +205,33 @@ def test_a_trace_has_modelled_times():
         expect(done.returncode == 2 and "--device emulator" in done.stderr, "no emulator", done)
 
 
+def trace(folder, *words, **more):
+    return tool("trace", "512x512x512", "bf16", "-o", folder.path / "timeline.json", *words,
+                cache=folder.cache, variables=emulator_by_name(EMULATOR, "sms=8"), **more)
+
+
+def test_a_trace_has_a_clock_and_a_chip():
+    need_compiler()
+    modelled = ("--device", "emulator", "--arch", "sm_90a", "--modelled", "--json")
+    lasts = {}
+    with Folder() as folder:
+        for chip, mhz in (("h100", "1000"), ("h100", "2000"), ("h200", "1000")):
+            done = trace(folder, *modelled, "--chip", chip, "--mhz", mhz)
+            expect_exit(done, 0)
+            said = json.loads(done.stdout)
+            expect((said["modelled"], said["chip"], said["mhz"]) == (True, chip, int(mhz)), "what it is", done)
+            events = json.loads((folder.path / "timeline.json").read_text(encoding="utf-8"))["traceEvents"]
+            lasts[chip, mhz] = max(event["ts"] + event["dur"] for event in events if event["ph"] == "X")
+        expect(lasts["h100", "1000"] > 1.5 * lasts["h100", "2000"], f"twice the clock: {lasts}")
+        expect(lasts["h100", "1000"] != lasts["h200", "1000"], f"two chips: {lasts}")
+        rows = ((("--chip", "h100"), "--modelled"), ((*modelled, "--chip", "b300"), "h100"),
+                ((*modelled, "--mhz", "-1"), "--mhz"), ((*modelled, "--mhz", "10001"), "--mhz"))
+        for words, reason in rows:
+            done = trace(folder, *words)
+            expect(done.returncode == 2 and reason in done.stderr, str(words), done)
+        done = trace(folder, *modelled, "--chip", "b200")
+        expect(done.returncode == 1 and "timing=b200 is of sm_100" in done.stderr, "another kind of chip", done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))
