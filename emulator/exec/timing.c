@@ -113,7 +113,7 @@ struct emu_request emu_time_request(struct emu_cta *cta)
 {
     struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
     return (struct emu_request){.at = (double)timer_of(cta)->now,
-                                .fetcher = fetcher->gpc == NULL ? NULL : fetcher,
+                                .fetcher = fetcher,
                                 .sharers = sharers_of(cta),
                                 .by_thread = true};
 }

@@ -12,6 +12,8 @@ void emu_places_create(struct emu_timer *timer)
     timer->gpcs = emu_gpcs_create(chip);
     for (unsigned i = 0; i < timer->sm_count; i++) {
         timer->sms[i].place = chip->place_count; /* none that clusters are looked for in */
+        timer->sms[i].fetcher.came =
+            emu_alloc(chip->fetch_lines * sizeof(*timer->sms[i].fetcher.came));
     }
     for (unsigned i = 0; i < chip->place_count; i++) {
         for (unsigned j = 0; j < chip->places[i].sms && sm < timer->sm_count; j++, sm++) {
@@ -21,7 +23,6 @@ void emu_places_create(struct emu_timer *timer)
             fetcher->own = 1 + number;
             fetcher->neighbours = EMU_MOST_SHARERS / 2 + number / chip->gpc_neighbours;
             fetcher->gpc = &timer->gpcs[chip->places[i].gpc];
-            fetcher->came = emu_alloc(chip->fetch_lines * sizeof(*fetcher->came));
         }
     }
 }

@@ -31,7 +31,8 @@ Test(time_chip, no_constant_was_forgotten)
             chip->store_latency,  chip->cluster_latency, chip->arrive_latency,
             chip->wake_latency,   chip->barrier_latency, chip->cluster_barrier_latency,
             chip->mma_bytes,      chip->launch_us,       chip->skew_us,
-            chip->cluster_bytes,  chip->copy_bytes,      chip->load_bytes};
+            chip->cluster_bytes,  chip->copy_bytes,      chip->load_bytes,
+            chip->fetch_lines};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }
@@ -39,7 +40,6 @@ Test(time_chip, no_constant_was_forgotten)
     const struct emu_chip *h200 = emu_chip_of_sm(90);
     cr_expect_gt(h200->gpc_bytes, 0);
     cr_expect_gt(h200->gpc_neighbours, 0);
-    cr_expect_gt(h200->fetch_lines, 0);
     const struct emu_chip *b200 = emu_chip_of_sm(100);
     cr_expect_gt(b200->tensor_load_bytes, 0);
     cr_expect_gt(b200->commit_latency[1], b200->commit_latency[0]);
@@ -155,4 +155,63 @@ Test(time_chip, a_line_that_has_come_is_drawn_again)
     cr_expect_not(emu_gpc_shares(&gpcs[0], 1, 7, 1100, &when));
     cr_expect_not(emu_gpc_shares(&gpcs[0], 0, 8, 1100, &when));
     emu_gpcs_free(gpcs, chip);
+}
+
+/* Who asks later may come first: what is handed out depends on times, not on the order of
+ * requests. */
+Test(time_chip, gaps_are_handed_out_in_any_order)
+{
+    double ends[2][3];
+    for (unsigned order = 0; order < 2; order++) {
+        static const double asks[] = {0, 6400, 12800};
+        struct emu_spans spans;
+        emu_spans_create(&spans, 10, true);
+        for (unsigned i = 0; i < 3; i++) {
+            const unsigned at = order == 0 ? i : 2 - i;
+            ends[order][at] = emu_spans_draw(&spans, asks[at], 32000);
+        }
+        emu_spans_free(&spans);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        cr_expect_eq(ends[0][i], ends[1][i]);
+        cr_expect_float_eq(ends[0][i], 6400 * i + 3200, 0.1);
+    }
+}
+
+/* However many spans it takes, a rate is a rate: also where one request is longer than a
+ * span. */
+Test(time_chip, a_rate_holds_where_all_come_at_once)
+{
+    struct emu_spans spans;
+    double came = 0;
+    emu_spans_create(&spans, 2, true);
+    for (unsigned i = 0; i < 1000; i++) {
+        came = emu_spans_draw(&spans, 100, 128);
+    }
+    cr_expect_float_eq(came, 96 + 128000 / 2, 0.1);
+    const double early = emu_spans_draw(&spans, 0, 32);
+    const double late = emu_spans_draw(&spans, 96, 6400);
+    cr_expect_float_eq(early, 16, 0.1, "there was room before");
+    cr_expect_float_eq(late, came + 3200, 0.1);
+    emu_spans_free(&spans);
+}
+
+/* Copies of another multiprocessor that reach into the future leave room for the others. */
+Test(time_chip, copies_of_two_multiprocessors_go_side_by_side)
+{
+    const struct emu_chip *chip = emu_chip_find("b200");
+    const uint32_t bytes = 4096 * EMU_LINE_BYTES;
+    struct emu_levels *levels = emu_levels_create(chip, 1965, 1);
+    double took[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct emu_fetcher fetcher = {.came =
+                                          emu_alloc(chip->fetch_lines * sizeof(double))};
+        struct emu_request request = {.fetcher = &fetcher};
+        emu_levels_read(levels, &request, (uint64_t)i << 30, bytes);
+        took[i] = emu_levels_serve(levels, &request);
+        emu_free(fetcher.came);
+    }
+    cr_expect_float_eq(took[0], (double)bytes / chip->fetch_bytes, 100);
+    cr_expect_float_eq(took[1], took[0], 100);
+    emu_levels_free(levels);
 }

@@ -117,6 +117,7 @@ static const struct emu_chip chips[] = {
      .tma_row_interval = 1,          /* [rows] [same] */
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
      .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
+     .fetch_lines = 640,             /* [gpc] [same]; 64 KiB keep DRAM busy [SEMI] */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
      .load_bytes = 64,               /* [H1] [same] */
      .ingest_bytes = 128,            /* [guess]: the port of shared memory */

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "time/gpc.h"
 
-/* Spans are as many clocks as what was asked for may lie ahead: all rings of a GPC's
- * multiprocessors, drawn at its rate, are 8,000. */
-enum { SETS = 1 << 13, WAYS = 4, SPANS = 1 << 12, SPAN_CLOCKS = 32 };
+enum { SETS = 1 << 13, WAYS = 4 };
 
 struct emu_drawn_line {
     uint64_t key; /* see key_of; 0: none */
     double asked, came;
-};
-
-struct emu_drawn_span {
-    uint64_t number; /* of the span, plus 1; 0: none */
-    double bytes;
 };
 
 struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
@@ -22,10 +15,9 @@ struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
     }
     struct emu_gpc *gpcs = emu_alloc(chip->gpc_count * sizeof(*gpcs));
     for (unsigned i = 0; i < chip->gpc_count; i++) {
-        gpcs[i].rate = chip->gpc_bytes;
         gpcs[i].latency = chip->l2_latency;
         gpcs[i].lines = emu_alloc((size_t)SETS * WAYS * sizeof(*gpcs[i].lines));
-        gpcs[i].spans = emu_alloc(SPANS * sizeof(*gpcs[i].spans));
+        emu_spans_create(&gpcs[i].drawn, chip->gpc_bytes, false);
     }
     return gpcs;
 }
@@ -34,7 +26,7 @@ void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip)
 {
     for (unsigned i = 0; gpcs != NULL && i < chip->gpc_count; i++) {
         emu_free(gpcs[i].lines);
-        emu_free(gpcs[i].spans);
+        emu_spans_free(&gpcs[i].drawn);
     }
     emu_free(gpcs);
 }
@@ -69,28 +61,10 @@ bool emu_gpc_shares(const struct emu_gpc *gpc, unsigned sharers, uint64_t line, 
            at > place->asked - gpc->latency;
 }
 
-/* The bytes of a span that are drawn already; what an older one had is forgotten. */
-static struct emu_drawn_span *span_of(struct emu_gpc *gpc, uint64_t number)
-{
-    struct emu_drawn_span *span = &gpc->spans[number % SPANS];
-    if (span->number != number + 1) {
-        *span = (struct emu_drawn_span){.number = number + 1};
-    }
-    return span;
-}
-
 double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double asked,
                     double at, double bytes)
 {
-    const double most = SPAN_CLOCKS * gpc->rate;
-    uint64_t number = (uint64_t)at / SPAN_CLOCKS;
-    struct emu_drawn_span *span = span_of(gpc, number);
-    while (span->bytes + bytes > most) {
-        span = span_of(gpc, ++number);
-    }
-    span->bytes += bytes;
-    const double drawn = (double)number * SPAN_CLOCKS + span->bytes / gpc->rate;
-    const double came = drawn > at ? drawn : at;
+    const double came = emu_spans_draw(&gpc->drawn, at, bytes);
     const uint64_t key = key_of(sharers, line);
     *place_of(gpc, key) = (struct emu_drawn_line){key, asked, came};
     return came;

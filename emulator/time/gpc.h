@@ -8,6 +8,7 @@
 #define EMU_TIME_GPC_H
 
 #include "time/chip.h"
+#include "time/spans.h"
 
 #define EMU_LINE_BYTES 128u
 
@@ -16,10 +17,9 @@
 enum { EMU_SHARED_BY_GPC = 0, EMU_MOST_SHARERS = 64 };
 
 struct emu_gpc {
-    double rate;    /* bytes a clock */
     double latency; /* from the ask until a line comes, when nobody else draws */
     struct emu_drawn_line *lines; /* the last ones, by sharers and line */
-    struct emu_drawn_span *spans; /* of time: what was drawn in each */
+    struct emu_spans drawn;
 };
 
 /* One each for the chip's GPCs; NULL: the chip's are not known. */
@@ -37,7 +37,7 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double
 /* How a multiprocessor draws. Its copy engine asks for one line after the other. Only so
  * many are under way. */
 struct emu_fetcher {
-    struct emu_gpc *gpc;      /* NULL: not known */
+    struct emu_gpc *gpc;      /* NULL: not known, L2 hands out to all alike */
     unsigned neighbours, own; /* sharers: with those beside it in the GPC, with nobody */
     double next;              /* when it can ask again */
     double *came;             /* when its last lines left L2, by number */

@@ -19,15 +19,29 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
     levels->dram_rate = sqrt(part) * chip->dram_bytes_ns * 1e3 / mhz;
     levels->set_count = (uint32_t)(chip->l2_capacity / EMU_LINE_BYTES / WAYS);
     levels->lines = emu_alloc((size_t)levels->set_count * WAYS * sizeof(*levels->lines));
+    if (chip->gpc_count == 0) {
+        emu_spans_create(&levels->l2_spans, levels->l2_rate, true);
+        emu_spans_create(&levels->dram_spans, levels->dram_rate, true);
+    }
     return levels;
 }
 
 void emu_levels_free(struct emu_levels *levels)
 {
     if (levels != NULL) {
+        emu_spans_free(&levels->l2_spans);
+        emu_spans_free(&levels->dram_spans);
         emu_free(levels->lines);
         emu_free(levels);
     }
+}
+
+/* When DRAM has read or written so many bytes. */
+static double serve_dram(struct emu_levels *levels, double at, uint32_t bytes)
+{
+    return levels->chip->gpc_count == 0
+               ? emu_spans_draw(&levels->dram_spans, at, bytes)
+               : emu_serve(&levels->dram, at, bytes / levels->dram_rate);
 }
 
 /* The line's place; *ret_hit false: it took the place of the one that was used last. */
@@ -60,9 +74,7 @@ static double fill_line(struct emu_levels *levels, struct emu_request *request,
     bool hit = false;
     struct emu_line *line = find_line(levels, number, &hit);
     if (!hit) {
-        const double came =
-            emu_serve(&levels->dram, at, EMU_LINE_BYTES / levels->dram_rate);
-        line->filled = (float)(came / 64);
+        line->filled = (float)(serve_dram(levels, at, EMU_LINE_BYTES) / 64);
         levels->dram_read += EMU_LINE_BYTES;
         request->missing += EMU_LINE_BYTES;
     }
@@ -82,6 +94,16 @@ static double ask_for_line(const struct emu_chip *chip, struct emu_fetcher *fetc
     return asked;
 }
 
+static double draw_from_l2(struct emu_levels *levels, const struct emu_request *request,
+                           uint64_t number, double asked, double filled, uint32_t bytes)
+{
+    struct emu_gpc *gpc = request->fetcher->gpc;
+    const double at = filled > asked ? filled : asked;
+    levels->l2_bytes += bytes;
+    return gpc != NULL ? emu_gpc_draw(gpc, request->sharers, number, asked, at, bytes)
+                       : emu_spans_draw(&levels->l2_spans, at, bytes);
+}
+
 /* When a line of which some bytes are wanted has left L2. */
 static double draw_line(struct emu_levels *levels, struct emu_request *request,
                         uint64_t number, uint32_t bytes, bool is_row)
@@ -93,15 +115,14 @@ static double draw_line(struct emu_levels *levels, struct emu_request *request,
                              : ask_for_line(chip, fetcher, request->at, bytes, is_row);
     const uint32_t least = is_row ? chip->l2_request_bytes : 0;
     double came = 0;
-    if (!emu_gpc_shares(fetcher->gpc, request->sharers, number, asked, &came)) {
+    if (fetcher->gpc == NULL ||
+        !emu_gpc_shares(fetcher->gpc, request->sharers, number, asked, &came)) {
         const double filled = fill_line(levels, request, number, asked);
-        const uint32_t drawn = bytes > least ? bytes : least;
-        came = emu_gpc_draw(fetcher->gpc, request->sharers, number, asked,
-                            filled > asked ? filled : asked, drawn);
-        levels->l2_bytes += drawn;
+        came = draw_from_l2(levels, request, number, asked, filled,
+                            bytes > least ? bytes : least);
     }
     if (!request->by_thread) {
-        fetcher->came[fetcher->count++ % chip->fetch_lines] = came + fetcher->gpc->latency;
+        fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
     }
     return came;
 }
@@ -153,7 +174,7 @@ void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
     }
     /* L2 writes back what was written sooner or later: it takes DRAM's time, nobody waits.
      */
-    emu_serve(&levels->dram, request->at, bytes / levels->dram_rate);
+    (void)serve_dram(levels, request->at, bytes);
     levels->dram_written += bytes;
     request->bytes += bytes;
 }
@@ -164,6 +185,11 @@ double emu_levels_serve(struct emu_levels *levels, struct emu_request *request)
         return request->filled > request->at ? request->filled : request->at;
     }
     levels->l2_bytes += request->bytes;
+    if (levels->chip->gpc_count == 0) {
+        const double drawn =
+            emu_spans_draw(&levels->l2_spans, request->at, (double)request->bytes);
+        return drawn > request->filled ? drawn : request->filled;
+    }
     const double clocks = (double)request->bytes / levels->l2_rate;
     const double served = emu_serve(&levels->l2, request->at, clocks);
     if (request->begun < served - clocks) {

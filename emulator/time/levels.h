@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of a chip as a clock sees it: L2 by lines, DRAM behind it. Both hand out bytes
- * at a rate, first come, first served; who comes when they are behind waits.
+ * at a rate; who comes when they are behind waits. Where a chip's GPCs are known these draw
+ * from L2, and the rest is first come, first served.
  */
 #ifndef EMU_TIME_LEVELS_H
 #define EMU_TIME_LEVELS_H
@@ -24,9 +25,10 @@ static inline double emu_serve(struct emu_server *server, double at, double cloc
 
 struct emu_levels {
     const struct emu_chip *chip;
-    double l2_rate, dram_rate; /* bytes a clock */
-    struct emu_server l2, dram;
-    struct emu_line *lines; /* sets of ways */
+    double l2_rate, dram_rate;             /* bytes a clock */
+    struct emu_server l2, dram;            /* where GPCs draw: of the rest */
+    struct emu_spans l2_spans, dram_spans; /* where the chip's GPCs are not known: of all */
+    struct emu_line *lines;                /* sets of ways */
     uint32_t set_count;
     uint32_t tick;
     uint64_t l2_bytes, dram_read, dram_written;
@@ -39,7 +41,7 @@ struct emu_request {
     double filled; /* when the last line that is under way will have come to L2 */
     uint64_t bytes, missing;
     uint64_t rows;               /* lines that a copy asked for by themselves */
-    struct emu_fetcher *fetcher; /* of the multiprocessor; NULL: no GPC draws them */
+    struct emu_fetcher *fetcher; /* of the multiprocessor; NULL: a store, or an atomic */
     unsigned sharers;            /* of what is under way, see emu_fetcher */
     bool by_thread; /* that asks for all at once; false: a copy does, in turn */
 };
