@@ -63,6 +63,10 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         state->cluster_phase[emu_lowest_bit(rest)] = cluster->phase;
     }
+    state->left_epoch[1] = state->left_epoch[0];
+    state->left_phase[1] = state->left_phase[0];
+    state->left_epoch[0] = warp->sync.epoch;
+    state->left_phase[0] = cluster->phase + 1;
     state->cluster_arrived |= lanes;
     state->cluster_unwaited |= lanes;
     if ((insn->mode & RELAXED) != 0) {
@@ -93,6 +97,7 @@ static enum emu_step exec_wait(struct emu_warp *warp, const struct emu_insn *ins
         }
     }
     state->cluster_unwaited &= ~lanes;
+    state->waited_phase = cluster->phase;
     warp->cta->has_met_cluster = true;
     emu_sync_acquire(&warp->sync, &cluster->released);
     emu_sync_meet(&warp->sync, &emu_async_of_cta(warp->cta)->left);

@@ -4,6 +4,7 @@
 
 #include "async/opcodes.h"
 #include "async/operand.h"
+#include "async/reach.h"
 #include "async/state.h"
 #include "exec/timing.h"
 
@@ -164,7 +165,7 @@ static uint32_t lanes_beside(const struct emu_mbarrier_use *use, uint32_t lanes)
  * tells that memory may be overwritten. It hands over no data.
  */
 static void publish(const struct emu_mbarrier_use *use, uint32_t lanes,
-                    struct emu_mbarrier *barrier)
+                    const struct emu_mbarrier *barrier, struct emu_view *gathered)
 {
     unsigned mode = use->insn->mode;
     struct emu_sync *sync = &use->warp->sync;
@@ -173,14 +174,39 @@ static void publish(const struct emu_mbarrier_use *use, uint32_t lanes,
             use, barrier, EMU_ADVICE,
             "an arrival from another CTA of .cta scope, which is the default; "
             ".release.cluster is meant");
-        emu_sync_release_narrow(sync, &barrier->gathered);
+        emu_sync_release_narrow(sync, gathered);
     } else if ((mode & RELAXED) != 0) {
         emu_sync_release_relaxed(
-            sync, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER,
-            &barrier->gathered);
+            sync, use->cta == use->warp->cta ? EMU_SCOPE_CTA : EMU_SCOPE_CLUSTER, gathered);
     } else {
-        emu_sync_release(sync, lanes_beside(use, lanes), &barrier->gathered);
+        emu_sync_release(sync, lanes_beside(use, lanes), gathered);
     }
+}
+
+/* How many arrivals the lane makes, and the bytes that it expects. */
+static bool get_counts(const struct emu_mbarrier_use *use, uint32_t *ret_count,
+                       uint32_t *ret_bytes)
+{
+    const struct emu_insn *insn = use->insn;
+    *ret_count = 1;
+    *ret_bytes = 0;
+    return (insn->mode & EXPECT_TX) != 0
+               ? get_count(use->warp, insn, use->lane, insn->src[0], 0, ret_bytes)
+               : get_count(use->warp, insn, use->lane, insn->src[0], 1, ret_count);
+}
+
+static enum emu_mbarrier_op op_of(const struct emu_insn *insn)
+{
+    return (insn->mode & DROP) != 0 ? EMU_MBARRIER_ARRIVE_DROP : EMU_MBARRIER_ARRIVE;
+}
+
+static bool needs_no_state(const struct emu_mbarrier_use *use,
+                           const struct emu_mbarrier *barrier)
+{
+    return use->cta == use->warp->cta || use->insn->dst == EMU_NO_SLOT ||
+           emu_mbarrier_error(use, barrier,
+                              "an arrival at another CTA gives no state: the destination "
+                              "must be _");
 }
 
 static enum emu_step arrive(const struct emu_mbarrier_use *use,
@@ -188,19 +214,13 @@ static enum emu_step arrive(const struct emu_mbarrier_use *use,
 {
     const struct emu_insn *insn = use->insn;
     unsigned mode = insn->mode;
-    uint32_t count = 1;
+    uint32_t count = 0;
     uint32_t bytes = 0;
-    bool good = (mode & EXPECT_TX) != 0
-                    ? get_count(use->warp, insn, use->lane, insn->src[0], 0, &bytes)
-                    : get_count(use->warp, insn, use->lane, insn->src[0], 1, &count);
-    if (!good) {
+    if (!get_counts(use, &count, &bytes)) {
         return EMU_FAILED;
     }
     if (insn->dst != EMU_NO_SLOT) {
-        if (use->cta != use->warp->cta) {
-            emu_mbarrier_error(use, barrier,
-                               "an arrival at another CTA gives no state: the destination "
-                               "must be _");
+        if (!needs_no_state(use, barrier)) {
             return EMU_FAILED;
         }
         emu_set(use->warp, insn->dst, use->lane,
@@ -209,11 +229,43 @@ static enum emu_step arrive(const struct emu_mbarrier_use *use,
     if ((mode & EXPECT_TX) != 0 && !emu_mbarrier_expect(use, barrier, bytes)) {
         return EMU_FAILED;
     }
-    enum emu_mbarrier_op op =
-        (mode & DROP) != 0 ? EMU_MBARRIER_ARRIVE_DROP : EMU_MBARRIER_ARRIVE;
-    return emu_mbarrier_arrive(use, barrier, op, count, (mode & NO_COMPLETE) == 0)
+    return emu_mbarrier_arrive(use, barrier, op_of(insn), count, (mode & NO_COMPLETE) == 0)
                ? EMU_NEXT
                : EMU_FAILED;
+}
+
+/* Lanes that arrive at one mbarrier of another CTA: that is told of at once, and comes
+ * there later. */
+static bool arrive_there(const struct emu_mbarrier_use *use, uint32_t lanes,
+                         const struct emu_mbarrier *barrier)
+{
+    const struct emu_insn *insn = use->insn;
+    struct emu_warp *warp = use->warp;
+    struct emu_reach reach = {
+        .warp = warp, .insn = insn, .epoch = warp->sync.epoch, .lanes = lanes, .any = true};
+    struct emu_remote_arrival arrival = {.cta = use->cta,
+                                         .offset = use->offset,
+                                         .op = op_of(insn),
+                                         .may_complete = (insn->mode & NO_COMPLETE) == 0};
+    if (!needs_no_state(use, barrier)) {
+        return false;
+    }
+    struct emu_mbarrier_use one = *use;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        one.lane = emu_lowest_bit(rest);
+        if (!get_counts(&one, &arrival.counts[arrival.count],
+                        &arrival.expects[arrival.count])) {
+            return false;
+        }
+        arrival.count++;
+    }
+    if (emu_checks_races(use->cta) && (insn->mode & RELAXED) == 0) {
+        emu_shared_reached(use->cta, reach);
+    }
+    publish(use, lanes, barrier, &arrival.gathered);
+    reach.epoch = warp->sync.epoch;
+    arrival.behind = reach;
+    return emu_remote_arrive(warp, insn, use->lane, &arrival);
 }
 
 static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *insn,
@@ -221,7 +273,8 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
 {
     const struct emu_mbarrier *published = NULL; /* in this instruction already */
     uint64_t phase = 0;
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    uint32_t rest = lanes;
+    while (rest != 0) {
         struct emu_mbarrier_use use;
         if (!find_use(warp, insn, emu_lowest_bit(rest), &use)) {
             return EMU_FAILED;
@@ -230,14 +283,23 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         if (barrier == NULL) {
             return EMU_FAILED;
         }
+        if (use.cta != warp->cta && !use.cta->exited && !emu_is_timed(use.cta)) {
+            const uint32_t same = lanes_beside(&use, rest);
+            if (!arrive_there(&use, same, barrier)) {
+                return EMU_FAILED;
+            }
+            rest &= ~same;
+            continue;
+        }
         if (barrier != published || barrier->phase != phase) {
-            publish(&use, rest, barrier);
+            publish(&use, rest, barrier, &barrier->gathered);
             published = barrier;
             phase = barrier->phase;
         }
         if (arrive(&use, barrier) == EMU_FAILED) {
             return EMU_FAILED;
         }
+        rest &= rest - 1;
     }
     return EMU_NEXT;
 }

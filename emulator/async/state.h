@@ -31,7 +31,11 @@ struct emu_async_warp {
     struct emu_named_wait named[EMU_NAMED_BARRIERS];
     uint32_t cluster_arrived;  /* lanes, in the current phase of the cluster's barrier */
     uint32_t cluster_unwaited; /* lanes that arrived and have not waited yet */
-    uint64_t cluster_phase[EMU_LANES];         /* of their latest arrival */
+    uint64_t cluster_phase[EMU_LANES]; /* of their latest arrival */
+    /* The warp's epoch at its last two arrivals, the last one first, and how many phases
+     * will have completed with each. How many had at its last wait. */
+    uint32_t left_epoch[2];
+    uint64_t left_phase[2], waited_phase;
     struct emu_lane_groups *copies[EMU_LANES]; /* cp.async; made at the first use */
     struct emu_lane_groups *bulk[EMU_LANES];   /* cp.async.bulk of bulk_group */
     struct emu_copy_arrival *copy_arrivals;    /* that wait for copies */

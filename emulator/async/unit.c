@@ -4,6 +4,7 @@
 #include "async/unit.h"
 
 #include "async/opcodes.h"
+#include "async/reach.h"
 #include "async/state.h"
 
 /* ------------------------------------------------------------------------ instructions */
@@ -156,6 +157,7 @@ static bool cta_exited(struct emu_cta *cta)
 {
     struct emu_async_cta *state = emu_async_of_cta(cta);
     emu_mbarriers_cta_exited(cta);
+    emu_reaches_cta_exited(cta);
     if (!state->allowed_dependents) {
         state->allowed_dependents = true;
         emu_dependents_allowed(cta->cluster->grid, 1);

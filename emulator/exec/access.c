@@ -329,6 +329,38 @@ static bool refuse_unwritten(const struct emu_actor *actor, const struct emu_cta
                   cluster->unwritten->address);
 }
 
+void emu_shared_reached(struct emu_cta *cta, struct emu_reach reach)
+{
+    struct emu_reach *last = NULL;
+    for (unsigned i = 0; i < cta->reach_count && last == NULL; i++) {
+        last = cta->reaches[i].warp == reach.warp ? &cta->reaches[i] : NULL;
+    }
+    if (last == NULL) {
+        EMU_GROW(cta->reaches, cta->reach_count);
+        last = &cta->reaches[cta->reach_count++];
+    } else if (last->epoch == reach.epoch && !last->any && !reach.any) {
+        reach.lanes |= last->lanes;
+    }
+    *last = reach;
+}
+
+/* A read is over when its value is used, which no order of memory says: one that comes when
+ * the CTA has exited is found then. */
+static void note_access(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
+                        uint32_t bytes, enum access_kind kind)
+{
+    if (cta->shadow == NULL) {
+        return;
+    }
+    check_races(actor, cta->shadow, offset, bytes, kind, NULL);
+    if (kind != READS && actor->warp->cta != cta && actor->lane != EMU_LANES) {
+        emu_shared_reached(cta, (struct emu_reach){.warp = actor->warp,
+                                                   .insn = actor->insn,
+                                                   .epoch = actor->epoch,
+                                                   .lanes = 1u << actor->lane});
+    }
+}
+
 bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_t offset,
                      uint32_t bytes, uint32_t alignment, void *data, uint8_t *defined)
 {
@@ -344,9 +376,7 @@ bool emu_shared_read(const struct emu_actor *actor, struct emu_cta *cta, uint32_
             return refuse_unwritten(actor, cta, (uint32_t)(hole - cta->shared_state));
         }
     }
-    if (cta->shadow != NULL) {
-        check_races(actor, cta->shadow, offset, bytes, READS, NULL);
-    }
+    note_access(actor, cta, offset, bytes, READS);
     return true;
 }
 
@@ -368,9 +398,7 @@ bool emu_shared_write(const struct emu_actor *actor, struct emu_cta *cta, uint32
     if (cta->origins != NULL) {
         emu_origins_forget(cta, offset, bytes);
     }
-    if (cta->shadow != NULL) {
-        check_races(actor, cta->shadow, offset, bytes, kind, NULL);
-    }
+    note_access(actor, cta, offset, bytes, kind);
     return true;
 }
 

@@ -183,6 +183,15 @@ struct emu_sm {
     uint32_t tensor_units; /* of 32 columns of tensor memory each: bits, set: allocated */
 };
 
+/* The last write of a warp of another CTA to a CTA's shared memory, or its last arrival
+ * at an mbarrier there: lanes that did so in an epoch of the warp. */
+struct emu_reach {
+    struct emu_warp *warp;
+    const struct emu_insn *insn;
+    uint32_t epoch, lanes;
+    bool any; /* who knows one of the lanes knows of it: an arrival */
+};
+
 struct emu_cta {
     struct emu_cluster *cluster;
     struct emu_sm *sm; /* which other CTAs may share; NULL: none does */
@@ -195,6 +204,8 @@ struct emu_cta {
     uint32_t shared_bytes;   /* end of legal offsets */
     uint32_t dynamic_shared; /* offset of the dynamic part */
     struct emu_shadow *shadow;
+    struct emu_reach *reaches; /* where races are looked for */
+    unsigned reach_count;
     struct emu_origin *origins; /* of its bytes; NULL: nobody asks */
     struct emu_warp *warps;
     unsigned warp_count;

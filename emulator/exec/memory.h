@@ -110,6 +110,9 @@ struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn 
                                    unsigned lane, uint32_t address, bool any_rank,
                                    uint32_t *ret_offset);
 
+/* Lanes have written to the shared memory of another CTA, in their warp's current epoch. */
+void emu_shared_reached(struct emu_cta *cta, struct emu_reach reach);
+
 /* Generic or stated-space access of one lane, as ld/st/atom do; `space` as below. */
 enum emu_space {
     EMU_SPACE_GENERIC,

@@ -211,6 +211,84 @@ Test(async_multicast, thread_that_reaches_a_cta_that_has_exited_goes_on)
     harness_close(&h);
 }
 
+/* CTA 0 does `what` to the memory of CTA 1, which waits for `awaited`; both come to `end`.
+ */
+#define REACH_ACROSS(what, awaited, end)                                            \
+    KERNEL(INIT(0, 1) INIT(8, 1) "mov.u32 %r11, %cluster_ctarank;\n"                \
+                                 "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" \
+                                 "mapa.shared::cluster.u32 %r12, %r1, 1;\n"         \
+                                 "setp.ne.u32 %p1, %r11, 0;\n@%p1 bra PEER;\n" what \
+                                 "bra END;\nPEER:\n" awaited "END:\n" end)
+#define ARRIVAL(scope) "mbarrier.arrive" scope ".shared::cluster.b64 _, [%r12];\n"
+#define STORE          "st.shared::cluster.u32 [%r12+64], 7;\n"
+#define RELEASE        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12+8];\n"
+#define MEET           "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+#define MEET_RELAXED   "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"
+
+/* "error", "advice" or "": what is said of a CTA that has exited. */
+static const char *find_exit(const char *ptx, enum emu_async_mode mode)
+{
+    struct harness h;
+    async_open(&h, ptx, 4);
+    h.settings.async = mode;
+    const bool good = harness_run_clusters(&h, 2, 1, 2);
+    const bool found = harness_found(&h, EMU_FINDING_EXITED_CTA) > 0;
+    const bool is_error = strstr(harness_text(&h), "error [exited-cta]") != NULL;
+    cr_expect_eq(good, !is_error, "%s", harness_text(&h));
+    harness_close(&h);
+    return is_error ? "error" : found ? "advice" : "";
+}
+
+/* In any mode: what counts is what CTA 1 knows. */
+Test(async_multicast, what_nothing_tells_an_exiting_cta_of_is_found)
+{
+    static const struct {
+        const char *ptx, *found;
+    } rows[] = {
+        {REACH_ACROSS(ARRIVAL(".release.cluster"), "", ""), "error"},
+        {REACH_ACROSS(ARRIVAL(""), "", ""), "error"},
+        {REACH_ACROSS(STORE, "", ""), "error"},
+        {REACH_ACROSS(ARRIVAL(".release.cluster"), "", MEET_RELAXED), "advice"},
+        {REACH_ACROSS(STORE, "", MEET_RELAXED), "advice"},
+        {REACH_ACROSS(ARRIVAL(".release.cluster"), "", MEET), ""},
+        {REACH_ACROSS(STORE, "", MEET), ""},
+        {REACH_ACROSS(ARRIVAL(".release.cluster"), WAIT("W", 0, 0), ""), ""},
+        {REACH_ACROSS(ARRIVAL(""), WAIT("W", 0, 0), ""), ""},
+        {REACH_ACROSS(ARRIVAL(".relaxed.cluster"), WAIT("W", 0, 0), ""), ""},
+        {REACH_ACROSS(ARRIVAL(".release.cluster") RELEASE, WAIT("W", 8, 0), ""), ""},
+        {REACH_ACROSS(ARRIVAL(".relaxed.cluster") RELEASE, WAIT("W", 8, 0), ""), ""},
+        {REACH_ACROSS(STORE RELEASE, WAIT("W", 8, 0), ""), ""},
+        {REACH_ACROSS(RELEASE STORE, WAIT("W", 8, 0), ""), "error"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (unsigned mode = EMU_ASYNC_EAGER; mode <= EMU_ASYNC_REORDER; mode++) {
+            cr_expect_str_eq(find_exit(rows[i].ptx, mode), rows[i].found,
+                             "row %zu, mode %u", i, mode);
+        }
+    }
+}
+
+/* Until it comes there: an arrival may be the last that is under way. */
+Test(async_multicast, remote_arrivals_take_their_time)
+{
+    const char *asks = REACH_ACROSS(
+        ARRIVAL(".relaxed.cluster"),
+        "mov.u32 %r10, 0;\nA:\nadd.u32 %r10, %r10, 1;\n"
+        "mbarrier.test_wait.parity.shared::cta.b64 %p2, [%r1], 0;\n@!%p2 bra A;\n"
+        "st.global.u32 [%rd0], %r10;\n",
+        "");
+    uint32_t turns[2] = {0};
+    for (unsigned i = 0; i < 2; i++) {
+        struct harness h;
+        const uint64_t out = async_open(&h, asks, 4);
+        h.settings.async = i == 0 ? EMU_ASYNC_EAGER : EMU_ASYNC_LATEST;
+        cr_expect(harness_run_clusters(&h, 2, 1, 2), "%s", harness_text(&h));
+        cr_expect(emu_memory_read(h.memory, out, &turns[i], 4));
+        harness_close(&h);
+    }
+    cr_expect_gt(turns[1], turns[0]);
+}
+
 /* CTA 0 commits to CTA 1, then to itself; when the second commit has arrived it tells CTA
  * 1, which works on for longer than operations usually take, and exits. */
 #define TWO_COMMITS(before_exit)                                                                    \
