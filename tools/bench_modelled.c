@@ -14,19 +14,44 @@ int bench_modelled_check(const struct bench_modelled *settings)
         return cli_usage_error(
             "--mhz: from 1 to 10000, or 0 for what the chip's power leaves");
     }
+    const char *own = getenv("JIT_GEMM_EMULATOR");
+    if (own != NULL && strstr(own, "timing=off") != NULL) {
+        return cli_usage_error("JIT_GEMM_EMULATOR says timing=off: leave it out, "
+                               "--modelled is of timed launches");
+    }
     return CLI_OK;
 }
 
 void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose)
 {
-    char text[512];
     const char *own = getenv("JIT_GEMM_EMULATOR");
-
-    snprintf(text, sizeof(text), "timing=%s,mhz=%" PRId64 ",numbers=off%s,show=%s%s%s",
-             settings->chip != NULL ? settings->chip : "on", settings->mhz,
-             settings->needs_all ? ",whole=0" : "", verbose ? "advice" : "warnings",
-             own != NULL ? "," : "", own != NULL ? own : "");
+    const char *chip = settings->chip, *whole = settings->needs_all ? ",whole=0" : "";
+    const char *show = verbose ? "advice" : "warnings";
+    char asked[64] = "";
+    if (settings->mhz > 0) {
+        snprintf(asked, sizeof(asked), ",mhz=%" PRId64, settings->mhz);
+    }
+    /* What options name comes last, and holds. */
+    const char *const parts[] = {"timing=on,numbers=off",
+                                 whole,
+                                 ",show=",
+                                 show,
+                                 own != NULL ? "," : "",
+                                 own != NULL ? own : "",
+                                 chip != NULL ? ",timing=" : "",
+                                 chip != NULL ? chip : "",
+                                 asked};
+    size_t size = 1;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size += strlen(parts[i]);
+    }
+    char *text = cli_alloc(size);
+    char *end = text;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        end = stpcpy(end, parts[i]);
+    }
     setenv("JIT_GEMM_EMULATOR", text, 1);
+    free(text);
 }
 
 static jit_gemm_status time_launch(const struct run_launch *launch, double *ret_us)

@@ -192,9 +192,10 @@ static int check_modelled(const struct bench_options *options)
         return cli_usage_error(
             "--modelled and --out exclude each other: files of results hold measured times");
     }
-    if (options->against != NULL || options->replays) {
-        return cli_usage_error("--modelled runs one kernel once: leave --against and "
-                               "--replays out");
+    if (options->against != NULL || options->replays || options->rounds != 0 ||
+        options->round_ms != 0 || options->warmup_ms != 0) {
+        return cli_usage_error("--modelled runs one kernel once: leave --against, "
+                               "--replays, --rounds, --round-ms and --warmup-ms out");
     }
     return bench_modelled_check(&options->model);
 }

@@ -89,6 +89,10 @@ def test_tiles_that_hang_over_are_timed():
 def test_a_clock_and_a_chip_can_be_named():
     need_compiler()
     with Folder() as folder:
+        named = bench(folder, "256x256x256 bf16", "--mhz", "1000", "--json")
+        for settings in ("sms=8,mhz=2000", "sms=8," + 100 * "seed=5," + "mhz=2000"):
+            other = bench(folder, "256x256x256 bf16", "--mhz", "1000", "--json", settings=settings)
+            expect(other.stdout == named.stdout, f"an option comes before the environment: {settings[:30]}", other)
         slow = bench(folder, "256x256x256 bf16", "--mhz", "1000", "--chip", "h100", "--json")
         fast = bench(folder, "256x256x256 bf16", "--mhz", "2000", "--chip", "h100", "--json")
         expect(json.loads(slow.stdout)["modelled_us"] > json.loads(fast.stdout)["modelled_us"],
@@ -177,11 +181,14 @@ def test_power_slows_busy_tensor_cores():
 
 def test_modelled_times_stay_out_of_results():
     rows = ((["--out", "x.jsonl"], "measured"), (["--against", "cublaslt"], "--against"),
+            (["--rounds", "3"], "--rounds"), (["--warmup-ms", "1"], "--warmup-ms"),
             (["--chip", "b300"], "h100"), (["--mhz", "-1"], "--mhz"))
     with Folder() as folder:
         for words, reason in rows:
             done = bench(folder, "256x256x256 bf16", *words)
             expect(done.returncode == 2 and reason in done.stderr, str(words), done)
+        done = bench(folder, "256x256x256 bf16", settings="seed=1,timing=off")
+        expect(done.returncode == 2 and "timing=off" in done.stderr, "not timed", done)
         done = tool("bench", "256x256x256 bf16", "--modelled", cache=folder.cache)
         expect(done.returncode == 2 and "--device emulator" in done.stderr, "no emulator", done)
         done = tool("bench", "256x256x256 bf16", "--chip", "h100", cache=folder.cache)
