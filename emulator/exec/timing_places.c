@@ -86,7 +86,8 @@ static bool find_in(struct emu_timer *timer, const struct emu_launch *launch, un
 }
 
 /* CTAs by themselves fill one GPC after the other; clusters go to one after the other, and
- * lie in one place. A device that has none large enough runs its clusters one by one. */
+ * lie in one place. A device that has none large enough runs its clusters one by one, and
+ * one that has too few multiprocessors by several CTAs on each. */
 bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
                      struct emu_sm_time **places)
 {
@@ -101,5 +102,11 @@ bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, b
             }
         }
     }
-    return (single || all == 0 || idle) && find_in(timer, launch, SM_CTAS, all, places);
+    if ((single || all == 0 || idle) && find_in(timer, launch, SM_CTAS, all, places)) {
+        return true;
+    }
+    for (unsigned i = 0; idle && i < count_ctas(launch); i++) {
+        places[i] = &timer->sms[i % timer->sm_count];
+    }
+    return idle;
 }

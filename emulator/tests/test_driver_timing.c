@@ -252,6 +252,36 @@ Test(driver_timing, a_sample_stands_for_the_grid)
     free(text);
 }
 
+/* Two CTAs that fill a multiprocessor each, on a device of one. */
+Test(driver_timing, a_cluster_that_has_no_room_runs_nevertheless)
+{
+    unsigned count = 40;
+    void *params[] = {&count};
+    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                 .value.clusterDim = {2, 1, 1}};
+    const CUlaunchConfig config = {.gridDimX = 4,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = 32,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = 200000,
+                                   .attrs = &cluster,
+                                   .numAttrs = 1};
+    struct emu_times times[2];
+    CUfunction function = find("chain");
+    ASSERT_CU(cu.cuFuncSetAttribute(
+        function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000));
+    for (unsigned i = 0; i < 2; i++) {
+        ASSERT_CU(cu.emuConfigure(i == 0 ? "timing=on,sms=1" : "timing=on,sms=2"));
+        ASSERT_CU(cu.cuLaunchKernelEx(&config, function, params, NULL));
+        ASSERT_CU(cu.emuTimes(&times[i]));
+    }
+    const unsigned long long ends = time_of("ends", 1, 32, NULL);
+    cr_expect_gt(times[1].clocks, ends + 500, "it ran: %llu", times[1].clocks);
+    cr_expect_geq(times[0].clocks, times[1].clocks);
+}
+
 Test(driver_timing, the_clock_is_a_setting)
 {
     struct emu_times slow, fast;
