@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Times products of e4m3 with scales of blocks, beside one scale a tensor, and beside PyTorch.
 
-Usage: torch_scaled.py LIBJIT_GEMM.so [--shapes MxNxK,...] [--scales A,B] [--rounds N] [--out FILE]
+Usage: torch_scaled.py LIBJIT_GEMM.so [--shapes MxNxK,...] [--scales A,B] [--config CONFIG]... [--rounds N]
+       [--out FILE]
 
 --scales are the blocks of A and of B: 1x128 or 128x128, 1x128,128x128 if nothing is said. D is of
 bf16. Of each shape, in turns: jit_gemm with blocks, the scales of 1x128 in layout column and those
 of 128x128 in layout row, as torch._scaled_mm takes them; jit_gemm with all in layout row; jit_gemm
-with a scale of each tensor; torch._scaled_mm with the same blocks, and with a scale of each tensor.
+with a scale of each tensor; torch._scaled_mm with the same blocks, and with a scale of each tensor; and
+jit_gemm with blocks in each CONFIG, as config1 and so on.
 Launches are captured into graphs over several sets of random inputs, more than L2 holds; medians
 over the rounds. D is compared with PyTorch's product of the scaled matrices in f32 before anything
 is timed: the norm of the difference over the norm of the product (`error`), and the largest
@@ -96,7 +98,7 @@ def compare(d, expected):
     return error, worst
 
 
-def prepare(library, size, blocks):
+def prepare(library, size, blocks, configs):
     """What launches a kernel on matrices A and B, by name."""
     text = "{}x{}x{} e4m3 d=bf16".format(*size)
     layouts = "".join(f" {letter}_scale_layout=column" for letter, block in zip("ab", blocks)
@@ -105,6 +107,8 @@ def prepare(library, size, blocks):
     ours = {"blocks": (library.create(text + kinds + layouts), "best"),
             "rows": (library.create(text + kinds), "by_rows"),
             "tensor": (library.create(text + " a_scale=tensor b_scale=tensor"), "tensor")}
+    for name, config in configs.items():
+        ours[name] = (library.create(text + kinds + layouts + " config=" + config), "best")
 
     def bind(gemm, field):
         return lambda a, b, d: launch(library, gemm, a=a.values, b=b.values, d=d,
@@ -120,7 +124,8 @@ def check_all(launches, label, matrices, d):
     """Compares D of all; takes out what PyTorch does not have, and returns the worst of ours."""
     a, b = matrices
     worst = [0.0, 0.0]
-    for has_blocks, names in ((True, ("blocks", "rows", "torch")), (False, ("tensor", "ttensor"))):
+    plain = ("tensor", "ttensor")
+    for has_blocks, names in ((True, [name for name in launches if name not in plain]), (False, plain)):
         expected = a.scaled(has_blocks) @ b.scaled(has_blocks).T
         for name in names:
             d.fill_(float("nan"))
@@ -129,22 +134,22 @@ def check_all(launches, label, matrices, d):
                 found = compare(d, expected)
             except (RuntimeError, ValueError, TypeError, AttributeError) as failure:
                 reason = str(failure).strip().splitlines()[0][:200]
-                if name in OURS:
+                if name not in ("torch", "ttensor"):
                     sys.exit(f"{label}, {name}: {reason}; nothing was timed")
                 print(f"# {label}, {name}: {reason}", flush=True)
                 del launches[name]
                 continue
-            if name in OURS:
+            if name not in ("torch", "ttensor"):
                 worst = [max(pair) for pair in zip(worst, found)]
         del expected
     return worst
 
 
-def measure(library, size, blocks, rounds):
+def measure(library, size, blocks, configs, rounds):
     m, n, k = size
     block_rows = [int(block.split("x")[0]) for block in blocks]
     label = f"{m}x{n}x{k} {','.join(blocks)}"
-    launches = prepare(library, size, blocks)
+    launches = prepare(library, size, blocks, configs)
     sets = count_sets(m * k + n * k)
     torch.manual_seed(1)
     data = [(Matrix(m, k, block_rows[0]), Matrix(n, k, block_rows[1])) for _ in range(sets)]
@@ -155,6 +160,8 @@ def measure(library, size, blocks, rounds):
               for name, queue in launches.items()}
     row = take_turns(graphs, count, rounds)
     row.update(m=m, n=n, k=k, scales=",".join(blocks), error=error, worst=worst)
+    if configs:
+        row.update(configs=configs)
     return row
 
 
@@ -164,7 +171,8 @@ def print_row(text, row):
               times["torch"] / times["blocks"], times["ttensor"] / times["tensor"])
     print(f"{text:>16} " + " ".join(f"{times[name]:9.2f}" for name in NAMES) + " " +
           " ".join(f"{ratio:8.3f}" for ratio in ratios) +
-          f" {row['error']:8.1e} {row['worst']:8.1e}", flush=True)
+          f" {row['error']:8.1e} {row['worst']:8.1e}" +
+          "".join(f" {row[name]:9.2f}" for name in row.get("configs", ())), flush=True)
 
 
 def main():
@@ -172,20 +180,24 @@ def main():
     parser.add_argument("path", metavar="LIBRARY")
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--scales", default="1x128,128x128")
+    parser.add_argument("--config", action="append", default=[])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out")
     options = parser.parse_args()
     blocks = options.scales.split(",")
     if len(blocks) != 2 or not set(blocks) <= {"1x128", "128x128"}:
         parser.error("--scales: give two of 1x128 and 128x128, those of A and of B")
+    configs = {f"config{i + 1}": config for i, config in enumerate(options.config)}
     torch.cuda.init()
     library = Library(options.path)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; us, medians; e4m3 to bf16, "
           f"scales {options.scales}")
     print(f"{'shape':>16} " + " ".join(f"{name:>9}" for name in NAMES) + " " +
-          " ".join(f"{name:>8}" for name in ("tensor/", "rows/", "torch/", "ttensor/", "error", "worst")))
+          " ".join(f"{name:>8}" for name in ("tensor/", "rows/", "torch/", "ttensor/", "error", "worst")) +
+          "".join(f" {name:>9}" for name in configs))
     for text in options.shapes.split(","):
-        row = measure(library, tuple(int(word) for word in text.split("x")), blocks, options.rounds)
+        row = measure(library, tuple(int(word) for word in text.split("x")), blocks, configs,
+                      options.rounds)
         print_row(text, row)
         if options.out:
             write_row(options.out, row)

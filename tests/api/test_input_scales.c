@@ -443,6 +443,24 @@ Test(input_scales, sums_of_large_tiles_with_scales_of_columns_are_the_hosts)
                  false);
 }
 
+/* ... of 128 rows of D and 256 columns, which a warpgroup writes in two steps of lanes: of
+ * whole tiles and cut ones, batches, more tiles than CTAs, and a column-major D. */
+Test(input_scales, sums_of_wide_transposed_tiles_are_the_hosts)
+{
+    static const char *const texts[] = {
+        "a_scale=128x128 b_scale=1x128 config=tile=256x128 swap_ab=1 stages=2",
+        "b_scale=1x128 b_scale_layout=column config=tile=256x128 swap_ab=1",
+        "a_scale=128x128 b_scale=1x128 config=tile=256x128 swap_ab=1 cluster=2x1 stages=2",
+        "d_layout=column a_scale=1x128 b_scale=128x128 config=tile=256x128 swap_ab=0",
+    };
+    static const char *const sizes[] = {
+        "m=300 n=516 k=416 batch=2 a=e4m3 d=f32", "m=256 n=512 k=128 batch=1 a=e4m3 d=f32",
+        "m=132 n=1100 k=1056 batch=1 a=e4m3 d=f32", "m=4 n=4 k=96 batch=3 a=e4m3 d=f32"};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        expect_exact("sm_90a", texts, COUNT_OF(texts), sizes[i], false);
+    }
+}
+
 Test(input_scales, accumulators_of_gated_pairs_are_the_hosts)
 {
     static const char *const texts[] = {

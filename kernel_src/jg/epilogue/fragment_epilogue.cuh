@@ -40,8 +40,10 @@ class FragmentEpilogue {
         // Groups of 8 columns of the accumulator in it.
         kGroups = (kTransposed ? kTileRows : kTileCols) / 8,
         // Store tiles that a warp helps to fill.
-        kAcross = kTransposed ? 1 : Partition::kCols / kTileCols,
+        kAcross = Partition::kCols / (kTransposed ? Partition::kStepCols : kTileCols),
         kDown = Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows),
+        // Of a step's lanes.
+        kSteps = kTransposed ? kDown : kAcross,
     };
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
@@ -104,8 +106,8 @@ class FragmentEpilogue {
                     next.load(params, coord_of(shape, tile, i + 1));
                 }
             }
-            const u32 step = kTransposed ? 0 : i / kAcross;
-            const u32 column = kTransposed ? i * kTileRows : i % kAcross * kTileCols;
+            const u32 step = i / kSteps;
+            const u32 column = i % kSteps * (kTransposed ? kTileRows : kTileCols);
             Values values;
             acc.read(step, column, values.acc);
             if constexpr (Config::kGated) {
@@ -181,14 +183,15 @@ class FragmentEpilogue {
     {
         const u32 ahead = Partition::team_warp() / kTileWarps;
         return tile.row + Partition::first_row(team_) +
-               (kTransposed ? i * kTileRows
-                            : ahead * kTileRows + i / kAcross * Partition::kStepRows);
+               (kTransposed ? i % kSteps * kTileRows
+                            : ahead * kTileRows + i / kSteps * Partition::kStepRows);
     }
     JG_DEVICE u32 tile_col(const WorkTile &tile, u32 i) const
     {
         const u32 ahead = Partition::team_warp() / kTileWarps;
         return tile.col + Partition::first_col(team_) +
-               (kTransposed ? ahead * kTileCols : i % kAcross * kTileCols);
+               (kTransposed ? ahead * kTileCols + i / kSteps * Partition::kStepCols
+                            : i % kSteps * kTileCols);
     }
     // This thread's first element of it.
     template <class ShapeT>

@@ -22,7 +22,9 @@ template <class Partition, class A>
 class RegisterAccumulators {
   public:
     enum : bool { kIndexed = false };
-    enum : u32 { kDown = Partition::kTransposed ? 1 : Partition::kRows / 64 };
+    enum : u32 {
+        kDown = (Partition::kTransposed ? Partition::kCols : Partition::kRows) / 64
+    };
     using Registers = Accumulator<A>[kDown][Partition::kAccColumns / 2];
 
     // acc[i]: rows 64 * i of the warpgroup's part of the product's tile.
@@ -47,6 +49,7 @@ class RegisterAccumulators {
         constexpr u32 kFirst = kStep % kAcross * Partition::kStepAccColumns;
         if (step == kStep) {
             if constexpr (Partition::kTransposed) { // the last step may have fewer
+                static_assert(kDown == 1, "more lanes are read by fragments only");
                 constexpr u32 kLeft = kColumns - kFirst;
                 constexpr u32 kStepColumns = Partition::kStepAccColumns;
                 copy_columns<Partition, (kLeft < kStepColumns ? kLeft : kStepColumns)>(

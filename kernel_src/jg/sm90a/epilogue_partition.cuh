@@ -75,12 +75,12 @@ struct EpiloguePartition : RowPartition<Config, 1, 4> {
     }
 };
 
-// Lanes are columns of D: 64 of a team.
+// Lanes are columns of D: 64 of a team, or 128 where only fragments are read.
 template <class Config>
 struct EpiloguePartition<Config, true>
     : ColumnPartition<Config, 1, MmaPartition<Config>::kColumnsOfD> {
     using Mma = MmaPartition<Config>;
-    static_assert(Mma::kRows == 64 && Mma::kTeams > 1, "the plan tiles it so");
+    static_assert(Mma::kRows % 64 == 0 && Mma::kTeams > 1, "the plan tiles it so");
     enum : u32 {
         kTeams = Mma::kTeams,
         kWarpgroups = kTeams,

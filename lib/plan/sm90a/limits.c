@@ -38,9 +38,9 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}, {128, 176}, {128, 160}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16}, {128, 32}, {128, 64},  {64, 32},   {64, 64},
-    {64, 96},  {64, 128}, {256, 16},  {256, 32},  {256, 64},
-    {64, 160}, {64, 192}, {128, 160}, {128, 192}, {128, 128}};
+    {128, 16},  {128, 32},  {128, 64},  {64, 32},  {64, 64},  {64, 96},
+    {64, 128},  {256, 16},  {256, 32},  {256, 64}, {64, 160}, {64, 192},
+    {128, 160}, {128, 192}, {128, 128}, {256, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -338,7 +338,7 @@ static bool check_accumulators(struct jg_trial *trial)
         layout->tile_m, layout->tile_n);
 }
 
-/* The last one, of 128 rows of D, is there where rows of the multiplication have scales of
+/* The last two, of 128 rows of D, are there where rows of the multiplication have scales of
  * their own, which would otherwise be those of columns. */
 int jg_sm90a_count_transposed(const struct jg_product *product)
 {
@@ -346,7 +346,7 @@ int jg_sm90a_count_transposed(const struct jg_product *product)
         jg_product_promotes_scales(product) &&
         product->a.scale.kind == JIT_GEMM_SCALE_BLOCK && product->a.scale.block_mn <= 1 &&
         (product->b.scale.kind != JIT_GEMM_SCALE_BLOCK || product->b.scale.block_mn > 1);
-    return JG_SM90A_TRANSPOSED_TILES - (has_scaled_rows ? 0 : 1);
+    return JG_SM90A_TRANSPOSED_TILES - (has_scaled_rows ? 0 : 2);
 }
 
 /* The tiles of one kind of kernel. */
@@ -386,7 +386,15 @@ static bool check_panels(struct jg_trial *trial)
         layout->tile_m, layout->tile_n, layout->swap_ab, columns, panel);
 }
 
-/* A warpgroup has 64 columns of D, and 16 rows of it at least. */
+/* Has each warpgroup 128 columns of D, whose lanes are two steps of the epilogue? */
+static bool has_wide_transpose(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return trial->product.d_is_transpose && layout->tile_m == 2 * MAX_SCALED_TILE &&
+           layout->tile_n == MAX_SCALED_TILE;
+}
+
+/* A warpgroup has 64 columns of D, and 16 rows of it at least; or 128 of both. */
 static bool check_transposed(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -395,7 +403,8 @@ static bool check_transposed(struct jg_trial *trial)
         return true;
     }
     if (rows_of_d(trial) < TEAM_LANES || columns < JG_STORE_TILE_COLUMNS ||
-        rows_of_d(trial) > JG_SM90A_CONSUMERS * TEAM_LANES) {
+        (rows_of_d(trial) > JG_SM90A_CONSUMERS * TEAM_LANES &&
+         !has_wide_transpose(trial))) {
         return jg_trial_reject(
             trial,
             "tile=%dx%d swap_ab=%d: of a transposed product each accumulator of D has 64 or "
@@ -413,7 +422,7 @@ static bool check_tile(struct jg_trial *trial)
     if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
         char list[160], few_columns[160];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
-        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES - 1, few_columns,
+        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES - 2, few_columns,
                    sizeof(few_columns));
         return jg_trial_reject(
             trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s", layout->tile_m,
@@ -671,6 +680,25 @@ static bool check_column_scales(struct jg_trial *trial)
         MAX_SCALED_TILE);
 }
 
+/* Staging buffers, partial sums and groups know one step of lanes of a transposed tile. */
+static bool check_wide_transpose(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (!has_wide_transpose(trial) ||
+        (trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
+         trial->config.launch.split_k == 1 && !trial->problem->is_gated &&
+         trial->product.group_by == JIT_GEMM_GROUP_NONE &&
+         !jg_loads_by_threads(&trial->product))) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d swap_ab=%d: of a transposed product sm_90a has it where TMA loads and D "
+        "is written from fragments, without C, pairs, groups and parts of K; tile=128x128 "
+        "fits",
+        layout->tile_m, layout->tile_n, layout->swap_ab);
+}
+
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
@@ -697,7 +725,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
     trial->derived.turns_last = may_turn_last(trial);
-    if (!check_column_scales(trial) || !jg_tiles_count(trial)) {
+    if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
+        !jg_tiles_count(trial)) {
         return false;
     }
     /* Once more: it is known how many tiles a CTA has. */

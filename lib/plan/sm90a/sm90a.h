@@ -20,7 +20,7 @@ enum {
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
     JG_SM90A_TILES = 13,
     JG_SM90A_PINGPONG_TILES = 5,
-    JG_SM90A_TRANSPOSED_TILES = 15,
+    JG_SM90A_TRANSPOSED_TILES = 16,
     JG_SM90A_CLUSTERS = 3
 };
 
@@ -33,9 +33,10 @@ extern const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES];
 /* The same where a warpgroup has the whole tile: its accumulators are registers. */
 extern const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES];
 /* The same where D lies as the transpose of the product: few columns, which are D's rows in
- * memory. Tiles of 256 rows are those of the pairs of a gated D. */
+ * memory. Tiles of 256 rows are those of the pairs of a gated D, but for the last. */
 extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES];
-/* How many of them there are for a transposed product: all, or all but the last. */
+/* How many of them there are for a transposed product: all, or all but the last
+ * two. */
 int jg_sm90a_count_transposed(const struct jg_product *product);
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 /* The same where its CTAs have parts of K. */

@@ -82,6 +82,12 @@ void check_outputs_sm90a()
     check_columns_sm90a<T, Check, 64, 32>();
     check_columns_sm90a<T, Check, 64, 64>();
 }
+// 128 columns of D of each warpgroup, of a transposed product, which fragments alone read.
+template <class T, template <class Output> class Check>
+void check_wide_columns_sm90a()
+{
+    check_columns_sm90a<T, Check, 256, 128>();
+}
 // Store tiles as wide as a swizzle may be, if that divides the tile (the plan's rule).
 constexpr u32 width_of_store_tile(u32 columns, u32 element_bytes)
 {
@@ -543,6 +549,8 @@ TEST(store_tiles, each_element_reaches_d_once_on_sm_90a)
 {
     check_outputs_sm90a<f32, StoreCheck>();
     check_outputs_sm90a<bf16, StoreCheck>();
+    check_wide_columns_sm90a<f32, StoreCheck>();
+    check_wide_columns_sm90a<bf16, StoreCheck>();
 }
 TEST(store_tiles, each_element_reaches_d_once_on_sm_100a)
 {
