@@ -8,6 +8,7 @@
 #include "api/context.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/struct.h"
 #include "plan/dtype.h"
 #include "plan/pack.h"
 #include "plan/scale.h"
@@ -135,6 +136,9 @@ jit_gemm_status jit_gemm_scales_count(const jit_gemm_scale *scale, int64_t mn, i
     jit_gemm_scale complete = {.block_mn = 1, .block_k = 1};
     JG_TRY(check(scale, mn, k, &complete));
     JG_TRY(jg_check_pointer(scales, "scales"));
+    jit_gemm_scales_report asked; /* refused before anything is read, not behind it */
+    JG_TRY(jg_check_pointer(ret_report, "ret_report"));
+    JG_TRY(jg_struct_import(ret_report, &asked, sizeof(asked), "ret_report"));
     jit_gemm_scales_report report = {
         .struct_size = sizeof(report), .first_row = -1, .first_block = -1};
     const unsigned char *first = scales;

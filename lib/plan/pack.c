@@ -19,7 +19,7 @@ jit_gemm_status jg_pack_read_scale(const jit_gemm_scale *user, jit_gemm_scale *r
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "scale.kind", "give JIT_GEMM_SCALE_BLOCK",
                        "scales of kind %d are none of blocks", (int)user->kind);
     }
-    JG_TRY(jg_scale_check('a', user));
+    JG_TRY(jg_scale_check('\0', user));
     jit_gemm_scale scale = *user;
     jg_scale_complete(&scale);
     JG_TRY(jg_scale_check_layout("scale.layout", &scale));

@@ -164,7 +164,7 @@ bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout)
 
 /* -------------------------------------------------------------------------- checks */
 
-/* Name of a field, for messages: "problem.a.scale.kind". */
+/* Name of a field, for messages: "problem.a.scale.kind", or "scale.kind" of no problem. */
 struct field_name {
     char text[40];
 };
@@ -172,7 +172,11 @@ struct field_name {
 static struct field_name field_of(char letter, const char *member)
 {
     struct field_name name;
-    snprintf(name.text, sizeof(name.text), "problem.%c.scale.%s", letter, member);
+    if (letter == '\0') {
+        snprintf(name.text, sizeof(name.text), "scale.%s", member);
+    } else {
+        snprintf(name.text, sizeof(name.text), "problem.%c.scale.%s", letter, member);
+    }
     return name;
 }
 
@@ -218,7 +222,7 @@ static jit_gemm_status check_block(char letter, const jit_gemm_scale *scale)
     }
     if (scale->layout >= LAYOUT_COUNT) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(letter, "layout").text,
-                       "give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN or _128X4",
+                       "give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN, _128X4, _8X4 or _MN_K4",
                        "must be 0 to %d, is %u", LAYOUT_COUNT - 1, scale->layout);
     }
     return JIT_GEMM_OK;

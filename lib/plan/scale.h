@@ -33,7 +33,7 @@ const char *jg_scale_layout_name(uint32_t layout);
 bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
 
 /* Do the fields make one of the scales? Its type may be left out. `letter`: of the matrix,
- * for messages. ARGUMENT, UNSUPPORTED. */
+ * for messages, 0 where `scale` is an argument by itself. ARGUMENT, UNSUPPORTED. */
 jit_gemm_status jg_scale_check(char letter, const jit_gemm_scale *scale);
 /* Of blocks: may their elements have this type? */
 bool jg_scale_takes(const jit_gemm_scale *scale, jit_gemm_dtype dtype);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "jit_gemm/scales.h"
 
@@ -154,6 +155,30 @@ Test(scales, wrong_arguments_are_refused_by_name_and_write_nothing)
     }
 }
 
+/* The fields are those of the argument, not of a problem's A. */
+Test(scales, fields_of_a_wrong_scale_are_named_as_the_arguments)
+{
+    static const struct {
+        jit_gemm_scale scale;
+        const char *message;
+    } rows[] = {
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 5, .block_k = 7},
+         "scale.block_k: there"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 32, .reserved = 1},
+         "scale.reserved: must be 0, is 1"},
+        {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 32, .layout = 9},
+         "scale.layout: must be 0 to 4, is 9; give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN, "
+         "_128X4, _8X4 or _MN_K4"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t bytes = 0;
+        cr_expect_neq(jit_gemm_scales_bytes(&rows[i].scale, 8, 8, &bytes), JIT_GEMM_OK);
+        cr_expect_eq(
+            strncmp(jit_gemm_last_error(), rows[i].message, strlen(rows[i].message)), 0,
+            "%s", jit_gemm_last_error());
+    }
+}
+
 /* -------------------------------------------------------------------------- counting */
 
 static jit_gemm_scales_report count(jit_gemm_scale scale, uint32_t layout, int64_t mn,
@@ -245,4 +270,17 @@ Test(scales, counts_of_wrong_arguments_are_refused_and_leave_the_report)
     cr_expect_eq(report.nans, 7);
     report.struct_size = 0;
     cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, scales, &report), JIT_GEMM_ERR_ARGUMENT);
+}
+
+/* A read would end the process. */
+Test(scales, a_wrong_report_is_refused_before_a_scale_is_read)
+{
+    void *unreadable = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    jit_gemm_scales_report report = {0};
+    cr_assert_neq(unreadable, MAP_FAILED);
+    cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, unreadable, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_eq(jit_gemm_scales_count(&mx, 1, 32, unreadable, &report),
+                 JIT_GEMM_ERR_ARGUMENT);
+    munmap(unreadable, 4096);
 }

@@ -187,8 +187,8 @@ Test(problem, scales_that_no_kernel_has_are_refused_by_name)
          "scale.block_k: there are no scales of blocks of 1x32 and type f32"},
         {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 1, .block_k = 128, .layout = 5},
          JIT_GEMM_ERR_ARGUMENT,
-         "scale.layout: must be 0 to 4, is 5; give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN or "
-         "_128X4"},
+         "scale.layout: must be 0 to 4, is 5; give JIT_GEMM_SCALE_LAYOUT_ROW, _COLUMN, "
+         "_128X4, _8X4 or _MN_K4"},
         {{.kind = JIT_GEMM_SCALE_BLOCK, .block_mn = 128, .block_k = 128},
          JIT_GEMM_ERR_UNSUPPORTED,
          "scale.kind: there is no kernel for scales of blocks of"},
