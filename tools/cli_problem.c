@@ -15,7 +15,7 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[3200];
+    char problem[3600];
     char operand_option[640];
 };
 
@@ -29,6 +29,10 @@ static const char problem_format[] =
     "                            whose rows name their group; or K in groups, each with a\n"
     "                            D of its own; or, by pointers, all of them; offsets\n"
     "  group_rest=untouched|zero rows of D of no group; untouched\n"
+    "  scale_rows=stacked|per_group_padded\n"
+    "                            where scales of a group's rows in layout 128x4 begin, by\n"
+    "                            offsets: at a piece that follows from the group's begin,\n"
+    "                            or behind those of the group before; stacked\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
     "                            %.*s\n"
     "                            %s\n"

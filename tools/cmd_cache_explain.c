@@ -154,6 +154,7 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
         dims_differ(a->batch.size ? a->batch : one, b->batch.size ? b->batch : one));
     note_difference(near, "group_by", a->group_by != b->group_by);
     note_difference(near, "group_rest", a->group_rest != b->group_rest);
+    note_difference(near, "scale_rows", a->scale_rows != b->scale_rows);
     note_difference(near, "a", a->a.dtype != b->a.dtype);
     note_difference(near, "b",
                     types_differ(a->b.dtype, a->a.dtype, b->b.dtype, b->a.dtype));

@@ -351,6 +351,7 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
         .by = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS ? JIT_GEMM_GROUP_BY_COUNTS
                                                               : problem->group_by,
         .rest = problem->group_rest,
+        .scale_rows = problem->scale_rows,
         .has_all = problem->group_by == JIT_GEMM_GROUP_BY_POINTERS && !is_list && !is_zipf,
         .count = problem->batch.size,
         .number_count = problem->batch.size,
@@ -592,7 +593,15 @@ int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int
         return row;
     }
     const int64_t begin = range_of(groups, group).begin;
-    return (begin / BAND_ROWS + group) * BAND_ROWS + row - begin;
+    int64_t band = begin / BAND_ROWS + group;
+    if (groups->scale_rows == JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED) {
+        band = 0;
+        for (int64_t before = 0; before < group; before++) {
+            const struct run_rows rows = range_of(groups, before);
+            band += (rows.end - rows.begin + BAND_ROWS - 1) / BAND_ROWS;
+        }
+    }
+    return band * BAND_ROWS + row - begin;
 }
 
 int64_t *run_groups_map_scales(const struct run_groups *groups,

@@ -12,7 +12,8 @@
 /* Zeroed: no groups. */
 struct run_groups {
     jit_gemm_group_by by;
-    jit_gemm_group_rest rest; /* of D's rows of no group */
+    jit_gemm_group_rest rest;       /* of D's rows of no group */
+    jit_gemm_scale_rows scale_rows; /* of those in 128x4 */
     int64_t count;
     int32_t *numbers;     /* as the launch gets them */
     int64_t number_count; /* one per group, or per row */

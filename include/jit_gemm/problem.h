@@ -175,6 +175,18 @@ typedef enum jit_gemm_group_rest {
     JIT_GEMM_GROUP_REST_ZERO = 1
 } jit_gemm_group_rest;
 
+/** With groups by offsets and scales of blocks in the layout 128x4, whose pieces have 128
+ * rows of one group: at which row of the scales a group's begin, which has `begin` rows of
+ * others before it. */
+typedef enum jit_gemm_scale_rows {
+    /** (begin / 128 + the group's number) * 128: follows from its own begin. */
+    JIT_GEMM_SCALE_ROWS_STACKED = 0,
+    /** Where those of the group before end, rounded up to 128: as if each group's rows were
+     * a matrix, one after the other without gaps, as PyTorch's scaled_grouped_mm has them.
+     */
+    JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED = 1
+} jit_gemm_scale_rows;
+
 /** Which row of a matrix in memory is a row of the product's. */
 typedef enum jit_gemm_rows {
     JIT_GEMM_ROWS_IN_ORDER = 0, /**< Row i of the matrix: the same one. */
@@ -325,6 +337,9 @@ typedef struct jit_gemm_problem {
                              such an A, each CTA's for itself. */
     jit_gemm_accumulate accumulate; /**< Of A of e4m3 or e5m2 without scales of blocks;
                                        must be zero for all else. */
+    jit_gemm_scale_rows scale_rows; /**< Of A's scales and D's, where they lie in 128x4;
+                                       must be zero without such scales, and without groups
+                                       by offsets. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

@@ -56,6 +56,58 @@ bool jg_group_rest_parse(const char *text, size_t size, jit_gemm_group_rest *ret
     return false;
 }
 
+static const char *const scale_row_names[] = {[JIT_GEMM_SCALE_ROWS_STACKED] = "stacked",
+                                              [JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED] =
+                                                  "per_group_padded"};
+enum { SCALE_ROW_NAMES = sizeof(scale_row_names) / sizeof(scale_row_names[0]) };
+
+const char *jg_scale_rows_name(jit_gemm_scale_rows scale_rows)
+{
+    return scale_row_names[scale_rows];
+}
+
+bool jg_scale_rows_parse(const char *text, size_t size, jit_gemm_scale_rows *ret_scale_rows)
+{
+    for (int i = 0; i < SCALE_ROW_NAMES; i++) {
+        if (jg_word_is(text, size, scale_row_names[i])) {
+            *ret_scale_rows = (jit_gemm_scale_rows)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lies_in_pieces(const jit_gemm_matrix *matrix)
+{
+    return matrix->scale.kind == JIT_GEMM_SCALE_BLOCK &&
+           matrix->scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+}
+
+static jit_gemm_status check_scale_rows(const jit_gemm_problem *problem)
+{
+    static const char field[] = "problem.scale_rows";
+    const int scale_rows = (int)problem->scale_rows;
+    if (scale_rows < 0 || scale_rows >= SCALE_ROW_NAMES) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give a JIT_GEMM_SCALE_ROWS_ constant; zero stacks them",
+                       "is no way in which scales of groups lie: %d", scale_rows);
+    }
+    if (problem->scale_rows == JIT_GEMM_SCALE_ROWS_STACKED) {
+        return JIT_GEMM_OK;
+    }
+    if (problem->group_by != JIT_GEMM_GROUP_BY_OFFSETS) {
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, field, "leave it out, or give group_by=offsets",
+            "only groups by offsets have scales that begin at rows of their own");
+    }
+    if (!lies_in_pieces(&problem->a) && !lies_in_pieces(&problem->d)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "leave it out, or give A or D scales in the layout 128x4",
+                       "neither A nor D has scales whose pieces have rows of one group");
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_rest(const jit_gemm_problem *problem)
 {
     const int group_rest = (int)problem->group_rest;
@@ -90,6 +142,7 @@ jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem)
                        "is no form of groups: %d", group_by);
     }
     JG_TRY(check_rest(problem));
+    JG_TRY(check_scale_rows(problem));
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return JIT_GEMM_OK;
     }
@@ -344,6 +397,9 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
                 (jg_groups_sort_blocks(problem) ? problem->batch.size + 1 : 0);
     } else if (problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
         words += jg_is_stacked(problem->group_by) ? 1 : problem->batch.size;
+    }
+    if (problem->scale_rows == JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED) {
+        words += problem->batch.size;
     }
     return jg_align_up((words + 1) * (int64_t)sizeof(uint32_t), TABLE_STEP);
 }

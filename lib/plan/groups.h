@@ -25,6 +25,12 @@ const char *jg_group_rest_name(jit_gemm_group_rest group_rest);
 bool jg_group_rest_parse(const char *text, size_t size,
                          jit_gemm_group_rest *ret_group_rest);
 
+/* "stacked", "per_group_padded". */
+const char *jg_scale_rows_name(jit_gemm_scale_rows scale_rows);
+/* False if it is no name of where scales of groups begin. */
+bool jg_scale_rows_parse(const char *text, size_t size,
+                         jit_gemm_scale_rows *ret_scale_rows);
+
 /* ARGUMENT, with the field: of the caller's problem by itself, once its batch is filled in.
  */
 jit_gemm_status jg_groups_check_fields(const jit_gemm_problem *problem);
@@ -77,7 +83,8 @@ bool jg_groups_check(struct jg_trial *trial);
 bool jg_groups_complete(struct jg_trial *trial);
 
 /* Rows that scales in the layout 128x4 have of `m` rows of A or D: of `groups` groups by
- * offsets each begins at 128 rows of its own, begin / 128 plus its number. */
+ * offsets each begins at 128 rows of its own. That is where `scale_rows` says: begin / 128
+ * plus its number, or where the group before ends, no further. */
 int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t groups);
 
 /* Elements of K that scales of blocks are laid out for, of `k` elements of A and B: of

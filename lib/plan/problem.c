@@ -424,6 +424,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.pair = checked.pair;
     problem.group_by = checked.group_by;
     problem.group_rest = checked.group_rest;
+    problem.scale_rows = checked.scale_rows;
     problem.d_rows = checked.d_rows;
     problem.a_rows = checked.a_rows;
     problem.invariant = checked.invariant;
@@ -600,6 +601,7 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, TAG_GROUPS);
     jg_bytes_u32(out, (uint32_t)problem->group_by);
     jg_bytes_u32(out, (uint32_t)problem->group_rest);
+    jg_bytes_u32(out, (uint32_t)problem->scale_rows);
     jg_bytes_u32(out, TAG_ROWS);
     jg_bytes_u32(out, (uint32_t)problem->d_rows);
     jg_bytes_u32(out, (uint32_t)problem->a_rows);

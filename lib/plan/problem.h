@@ -25,6 +25,7 @@ struct jg_problem {
     jit_gemm_pair pair;                 /* which two */
     jit_gemm_group_by group_by;         /* `batch` counts groups, unless it is NONE */
     jit_gemm_group_rest group_rest;     /* of rows of no group */
+    jit_gemm_scale_rows scale_rows;     /* of scales in 128x4, by groups */
     jit_gemm_rows d_rows, a_rows;
     jit_gemm_invariance invariant; /* what D's bits do not depend on */
     jit_gemm_accumulate accumulate;

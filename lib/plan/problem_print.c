@@ -65,6 +65,10 @@ static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
                 jg_str_printf(out, "group_rest=%s ",
                               jg_group_rest_name(problem->group_rest));
             }
+            if (problem->scale_rows != JIT_GEMM_SCALE_ROWS_STACKED) {
+                jg_str_printf(out, "scale_rows=%s ",
+                              jg_scale_rows_name(problem->scale_rows));
+            }
         } else if (dim->size > 0 && !is_default_batch) {
             jg_str_printf(out, "%s=%lld ", jg_dim_names[i], (long long)dim->size);
         }
@@ -230,6 +234,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.pair = problem->pair;
     plain.group_by = problem->group_by;
     plain.group_rest = problem->group_rest;
+    plain.scale_rows = problem->scale_rows;
     plain.d_rows = problem->d_rows;
     plain.a_rows = problem->a_rows;
     plain.invariant = problem->invariant;

@@ -34,8 +34,8 @@ struct problem_key {
 
 struct problem_reader {
     jit_gemm_problem problem;
-    unsigned seen;     /* bit of each key that was given */
-    unsigned brought;  /* keys of them that a type brought along */
+    uint64_t seen;     /* bit of each key that was given */
+    uint64_t brought;  /* keys of them that a type brought along */
     bool a_has_scales; /* A's type brought its scales along */
     bool has_batch, has_groups;
 };
@@ -346,6 +346,15 @@ static jit_gemm_status read_group_rest(struct problem_reader *reader,
                : refuse_unknown(key, "way", word);
 }
 
+static jit_gemm_status read_scale_rows(struct problem_reader *reader,
+                                       const struct problem_key *key,
+                                       const struct jg_word *word)
+{
+    return jg_scale_rows_parse(word->value, word->value_size, &reader->problem.scale_rows)
+               ? JIT_GEMM_OK
+               : refuse_unknown(key, "way", word);
+}
+
 static jit_gemm_status read_invariant(struct problem_reader *reader,
                                       const struct problem_key *key,
                                       const struct jg_word *word)
@@ -399,6 +408,8 @@ static const struct problem_key keys[] = {
     {"group_by", "problem.group_by", read_group_by, 0,
      "give offsets, counts, rows, k_offsets or pointers"},
     {"group_rest", "problem.group_rest", read_group_rest, 0, "give untouched or zero"},
+    {"scale_rows", "problem.scale_rows", read_scale_rows, 0,
+     "give stacked or per_group_padded"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},
@@ -438,7 +449,7 @@ static const struct problem_key keys[] = {
 };
 
 /* Those that are named here; the others are in the table only. */
-enum { KEY_M, KEY_N, KEY_K, KEY_A = 7, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+enum { KEY_M, KEY_N, KEY_K, KEY_A = 8, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
 #define SCALES_GIVEN "leave one of them out, or name the element type alone"
 
@@ -450,14 +461,14 @@ static jit_gemm_status mark_scale(struct problem_reader *reader,
     while (keys[i].read != read_scale || keys[i].index != key->index) {
         i++;
     }
-    if ((reader->seen & (1U << i)) != 0) {
+    if ((reader->seen & (UINT64_C(1) << i)) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, SCALES_GIVEN,
                        "%s at column %zu brings its scales along, and '%s' is given too",
                        jg_quote(word->value, word->value_size).text, word->value_column,
                        keys[i].name);
     }
-    reader->seen |= 1U << i;
-    reader->brought |= 1U << i;
+    reader->seen |= UINT64_C(1) << i;
+    reader->brought |= UINT64_C(1) << i;
     return JIT_GEMM_OK;
 }
 
@@ -476,7 +487,7 @@ static struct jg_key_list list_keys(const struct jg_word *word)
 static jit_gemm_status read_key(struct problem_reader *reader,
                                 const struct problem_key *key, const struct jg_word *word)
 {
-    const unsigned bit = 1U << (key - keys);
+    const uint64_t bit = UINT64_C(1) << (key - keys);
     if ((reader->brought & bit) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, SCALES_GIVEN,
                        "'%s' at column %zu is given, and the type brought scales along",
@@ -519,7 +530,7 @@ static jit_gemm_status read_short_sizes(struct problem_reader *reader,
     reader->problem.m.size = sizes[0];
     reader->problem.n.size = sizes[1];
     reader->problem.k.size = sizes[2];
-    reader->seen |= 1U << KEY_M | 1U << KEY_N | 1U << KEY_K;
+    reader->seen |= UINT64_C(1) << KEY_M | UINT64_C(1) << KEY_N | UINT64_C(1) << KEY_K;
     return JIT_GEMM_OK;
 }
 
@@ -540,7 +551,7 @@ static jit_gemm_status read_short_type(struct problem_reader *reader,
                                   .value_size = word->key_size,
                                   .column = word->column,
                                   .value_column = word->column};
-    if ((reader->seen & 1U << KEY_A) != 0) {
+    if ((reader->seen & UINT64_C(1) << KEY_A) != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].where,
                        "give A's type once, and others as b=, c= and d=",
                        "%s at column %zu is given, and A has a type already",
@@ -554,7 +565,7 @@ static jit_gemm_status read_short_type(struct problem_reader *reader,
 static jit_gemm_status read_short_word(struct problem_reader *reader, int index,
                                        bool is_short, const struct jg_word *word)
 {
-    const bool has_type = (reader->seen & 1U << KEY_A) != 0;
+    const bool has_type = (reader->seen & UINT64_C(1) << KEY_A) != 0;
     if (is_type_name(word)) {
         return read_short_type(reader, word);
     }
@@ -590,7 +601,7 @@ static jit_gemm_status check_complete(struct problem_reader *reader)
     for (int i = KEY_M; i <= KEY_K; i++) {
         const jit_gemm_dim *dim =
             jg_problem_dim(&reader->problem, (enum jg_dim_index)keys[i].index);
-        if ((reader->seen & (1U << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
+        if ((reader->seen & (UINT64_C(1) << i)) == 0 && dim->mode == JIT_GEMM_DIM_EXACT) {
             char remedy[160];
             snprintf(remedy, sizeof(remedy), "%s; or dynamic=%s, if launches set it",
                      problem_example, keys[i].name);
@@ -598,7 +609,7 @@ static jit_gemm_status check_complete(struct problem_reader *reader)
                            "key '%s' is missing", keys[i].name);
         }
     }
-    if ((reader->seen & (1U << KEY_A)) == 0) {
+    if ((reader->seen & (UINT64_C(1) << KEY_A)) == 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, keys[KEY_A].where, "give for instance a=bf16",
                        "key 'a', the element type, is missing");
     }

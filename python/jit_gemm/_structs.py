@@ -88,6 +88,7 @@ class Problem(ctypes.Structure):
         ("d_rows", c_int),
         ("a_rows", c_int),
         ("accumulate", c_int),
+        ("scale_rows", c_int),
     ]
 
 

@@ -35,6 +35,12 @@ Test(groups, text_is_read_and_printed)
          "m=300 n=256 k=128 groups=7 group_by=rows a=bf16"},
         {"m=300 n=256 k=128 a=bf16 group_by=rows groups=7",
          "m=300 n=256 k=128 groups=7 group_by=rows a=bf16"},
+        {"m=300 n=256 k=128 a=bf16 d=mxfp8 groups=7 scale_rows=per_group_padded",
+         "m=300 n=256 k=128 groups=7 group_by=offsets scale_rows=per_group_padded a=bf16 "
+         "d=e4m3 d_scale=mx d_scale_layout=128x4"},
+        {"m=300 n=256 k=128 a=bf16 d=mxfp8 groups=7 scale_rows=stacked",
+         "m=300 n=256 k=128 groups=7 group_by=offsets a=bf16 d=e4m3 d_scale=mx "
+         "d_scale_layout=128x4"},
         {"m=0600 n=256 k=128 groups=4096 a=e4m3 d=bf16 dynamic=m",
          "m=600 n=256 k=128 groups=4096 group_by=offsets a=e4m3 d=bf16 dynamic=m"},
     };
@@ -61,6 +67,13 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
          "problem.group_rest: all rows of D belong to a batch or group along K"},
         {"groups=8 d=mxfp8 group_rest=zero",
          "problem.group_rest: there is no kernel that makes rows of no group 0"},
+        {"groups=8 scale_rows=banded", "problem.scale_rows: unknown way 'banded'"},
+        {"groups=8 scale_rows=per_group_padded",
+         "problem.scale_rows: neither A nor D has scales whose pieces"},
+        {"groups=8 group_by=counts d=mxfp8 scale_rows=per_group_padded",
+         "problem.scale_rows: only groups by offsets have scales that begin"},
+        {"d=mxfp8 scale_rows=per_group_padded",
+         "problem.scale_rows: only groups by offsets have scales that begin"},
         {"groups=8 batch=2", "problem.batch: the keys 'batch' and 'groups' are both given"},
         {"group_by=counts",
          "problem.batch: key 'group_by' is given, and 'groups' is missing"},

@@ -219,6 +219,8 @@ def draw_rows(draw, arch):
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
                                   "d=e5m2 d_scale=1x128 d_scale_layout=column"]))
         words[-1:] = words[-1].split()
+    if form == "offsets" and draw.random() < 0.5 and (a in SCALED or "d=mxfp8" in words or "d=nvfp4" in words):
+        words.append("scale_rows=per_group_padded")
     return words, lists, form
 
 

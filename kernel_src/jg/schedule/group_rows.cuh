@@ -54,6 +54,18 @@ constexpr JG_DEVICE bool lists_groups_together()
     }
 }
 
+// Do scales of a group's rows in 128x4 begin where those of the group before end, rounded up
+// to whole pieces? Else they do at a piece of their own that follows from the group's begin.
+template <class Config>
+constexpr JG_DEVICE bool pads_scales()
+{
+    if constexpr (Config::kGroups > 0 && Config::kGroupBy == GroupBy::kOffsets) {
+        return Config::kPadsScales;
+    } else {
+        return false;
+    }
+}
+
 struct RowRange {
     u32 begin, end;
 
@@ -108,11 +120,25 @@ class GroupRows {
     }
 
     // What added to a row of such a group gives the row of its scales in 128x4: stacked
-    // groups have bands of 128 rows of their own.
-    static JG_DEVICE u32 scale_shift(u32 group, const RowRange &rows)
+    // groups have bands of 128 rows of their own. Slow where these are padded.
+    JG_DEVICE u32 scale_shift(u32 group, const RowRange &rows) const
     {
         constexpr u32 kBand = ScalePiece::kRows;
-        return kStacked ? (rows.begin / kBand + group) * kBand - rows.begin : 0;
+        if constexpr (pads_scales<Config>()) {
+            u32 before = 0;
+#pragma unroll 1
+            for (u32 i = 0; i < group; ++i) {
+                before += padded_rows(of(i));
+            }
+            return before - rows.begin;
+        } else {
+            return kStacked ? (rows.begin / kBand + group) * kBand - rows.begin : 0;
+        }
+    }
+    // Rows of scales of a group's rows, in whole pieces.
+    static JG_DEVICE u32 padded_rows(const RowRange &rows)
+    {
+        return ceil_div(rows.count(), ScalePiece::kRows) * ScalePiece::kRows;
     }
 
     // Is row `at` of matrices of D's rows a group's? That of `batch`, unless groups are

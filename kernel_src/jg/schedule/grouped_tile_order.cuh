@@ -47,6 +47,9 @@ class GroupedTileOrder {
     };
     enum : bool { kTurnsLast = Config::kTurnsLast };
     enum : u32 { kBand = 16 }; // in cluster tiles, an even number
+    // Where rows of scales begin that groups pad, one for each behind the other list.
+    enum : bool { kPadsScales = pads_scales<Config>() };
+    enum : u32 { kScaleRows = kPieces + 1 };
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(!kTurnsLast || (Config::kClusterM == 2 && Config::kClusterN == 1 &&
                                   !Config::kTransposed),
@@ -54,7 +57,7 @@ class GroupedTileOrder {
 
   public:
     struct alignas(16) Storage {
-        u32 first[kPieces + 1];
+        u32 first[kPieces + 1 + (kPadsScales ? kGroups : 0)];
     };
     enum : bool { kPrepares = true };
 
@@ -67,27 +70,18 @@ class GroupedTileOrder {
     {
     }
 
-    // Counts: a piece per lane at a time.
+    // Counts.
     JG_DEVICE void prepare() const
     {
-        const u32 lane = threadIdx.x % 32;
-        u32 before = 0;
-#pragma unroll 1
-        for (u32 piece = lane; piece < kPieces + lane; piece += 32) {
-            u32 sum = piece < kPieces ? clusters_of(rows_of(piece), across(piece)) : 0;
-            const u32 own = sum;
-#pragma unroll
-            for (u32 step = 1; step < 32; step *= 2) {
-                const u32 lower = __shfl_up_sync(~0u, sum, step);
-                sum += lane >= step ? lower : 0;
-            }
-            if (piece < kPieces) {
-                first_[piece] = before + sum - own;
-            }
-            before += __shfl_sync(~0u, sum, 31);
+        const u32 total = add_up(kPieces, first_, [&](u32 piece) {
+            return clusters_of(rows_of(piece), across(piece));
+        });
+        if (threadIdx.x % 32 == 0) {
+            first_[kPieces] = total;
         }
-        if (lane == 0) {
-            first_[kPieces] = before;
+        if constexpr (kPadsScales) {
+            add_up(kGroups, first_ + kScaleRows,
+                   [&](u32 group) { return Rows::padded_rows(rows_.of(group)); });
         }
     }
 
@@ -124,7 +118,7 @@ class GroupedTileOrder {
             ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN : Config::kBlockM);
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
-                         rows.end, GroupRows<Config>::scale_shift(group, rows),
+                         rows.end, scale_shift(group, rows),
                          first_row_tile + own_row_tile, first_row_tile, row_tiles,
                          has_own_n<Config>() ? columns_.of(group) : 0},
                         part.first,
@@ -135,6 +129,38 @@ class GroupedTileOrder {
     }
 
   private:
+    // Sums of what `count_of` says of each of those before, a lane's at a time, and of all.
+    template <class CountOf>
+    static JG_DEVICE u32 add_up(u32 count, u32 *sums, CountOf count_of)
+    {
+        const u32 lane = threadIdx.x % 32;
+        u32 before = 0;
+#pragma unroll 1
+        for (u32 at = lane; at < count + lane; at += 32) {
+            u32 sum = at < count ? count_of(at) : 0;
+            const u32 own = sum;
+#pragma unroll
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 lower = __shfl_up_sync(~0u, sum, step);
+                sum += lane >= step ? lower : 0;
+            }
+            if (at < count) {
+                sums[at] = before + sum - own;
+            }
+            before += __shfl_sync(~0u, sum, 31);
+        }
+        return before;
+    }
+
+    JG_DEVICE u32 scale_shift(u32 group, const RowRange &rows) const
+    {
+        if constexpr (kPadsScales) {
+            return first_[kScaleRows + group] - rows.begin;
+        } else {
+            return rows_.scale_shift(group, rows);
+        }
+    }
+
     // Of a cluster, in a group's; of a turned one, whose CTAs have a place each along N,
     // this CTA's.
     struct Place {

@@ -29,7 +29,7 @@ template <u32 kCount, GroupBy kBy, bool kColumns, u32 kClusterRows, u32 kCluster
 struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, false, 1> {
     static constexpr u32 kGroups = kCount;
     static constexpr GroupBy kGroupBy = kBy;
-    static constexpr bool kTransposed = kColumns, kClearRest = kClears;
+    static constexpr bool kTransposed = kColumns, kClearRest = kClears, kPadsScales = false;
     static constexpr bool kOwnN = false, kOwnK = false, kTurnsLast = false;
     static constexpr u32 kRests = !kClears ? 0 : is_apart(kBy) ? kCount : 1;
     static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none

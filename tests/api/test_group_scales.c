@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Scales of groups by offsets in the layout 128x4: at which row those of each group begin,
+ * stacked and padded. On the emulator, with places that are written down here. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emulated_fixture.h"
+
+enum {
+    GROUPS = 4,
+    ROWS = 140, /* of which the groups have 136 */
+    COLUMNS = 128,
+    K = 128,
+    PIECE_ROWS = 128,
+    PIECE_BYTES = 512, /* K and COLUMNS have four blocks of 32 each: a piece for 128 rows */
+    PIECES = ROWS / PIECE_ROWS + GROUPS,
+    ONE = 127,       /* 2^0 of ue8m0 */
+    NO_SCALE = 0xff, /* NaN */
+    E4M3_ONE = 0x38,
+    BF16_ONE = 0x3f80,
+    BF16_EXPONENT = 7, /* bits below it */
+    E4M3_MOST_EXPONENT = 8
+};
+
+static const int32_t ends[GROUPS] = {5, 5, 135, 136};
+
+/* Where the scales of each group's rows begin. */
+static const struct {
+    const char *words;
+    int first[GROUPS];
+} layouts[] = {{"scale_rows=stacked", {0, 128, 256, 512}},
+               {"scale_rows=per_group_padded", {0, 128, 128, 384}}};
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+
+static int group_of(int row)
+{
+    int group = 0;
+    while (group < GROUPS && row >= ends[group]) {
+        group++;
+    }
+    return group;
+}
+
+/* Of a row of A, or of D, in its group: whose scales lie at that row of theirs. */
+static int row_of_scales(const int first[GROUPS], int row)
+{
+    const int group = group_of(row);
+    return first[group] + row - (group > 0 ? ends[group - 1] : 0);
+}
+
+/* The byte of block `block` of a row in the layout 128x4, with four blocks along K. */
+static size_t place_of(int row, int block)
+{
+    const int in_piece = row % PIECE_ROWS;
+    return (size_t)(row / PIECE_ROWS * PIECE_BYTES + in_piece % 32 * 16 +
+                    in_piece / 32 * 4 + block);
+}
+
+/* The exponent that a row has. */
+static int exponent_of(int row)
+{
+    return group_of(row) + row % 3;
+}
+
+static uint64_t fill(jit_gemm_context *context, int byte, size_t bytes)
+{
+    uint64_t address = 0;
+    emulated_check(jit_gemm_device_alloc(context, bytes, &address));
+    emulated_check(jit_gemm_device_fill(context, address, (uint8_t)byte, bytes));
+    return address;
+}
+
+static void free_all(jit_gemm_context *context, const jit_gemm_args *args)
+{
+    emulated_free(context, args->a.pointer);
+    emulated_free(context, args->b.pointer);
+    emulated_free(context, args->d.pointer);
+    emulated_free(context, args->a_scale.pointer);
+    emulated_free(context, args->b_scale.pointer);
+    emulated_free(context, args->d_scale.pointer);
+    emulated_free(context, args->group_sizes);
+}
+
+/* All elements are 1, and so are the scales of B: an element of D is K times the scale of
+ * its row. What no row has is NaN. */
+static void expect_scales_of_a(jit_gemm_context *context, const char *words,
+                               const int first[GROUPS], const char *config)
+{
+    static uint8_t scales[PIECES * PIECE_BYTES];
+    static float d[ROWS][COLUMNS];
+    char text[160];
+    snprintf(text, sizeof(text), "m=140 n=128 k=128 mxfp8 d=f32 groups=4 %s%s", words,
+             config);
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    memset(scales, NO_SCALE, sizeof(scales));
+    for (int row = 0; row < ends[GROUPS - 1]; row++) {
+        for (int block = 0; block < K / 32; block++) {
+            scales[place_of(row_of_scales(first, row), block)] =
+                (uint8_t)(ONE + exponent_of(row));
+        }
+    }
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args),
+        .a = {.pointer = fill(context, E4M3_ONE, ROWS * K)},
+        .b = {.pointer = fill(context, E4M3_ONE, GROUPS * COLUMNS * K)},
+        .d = {.pointer = fill(context, NO_SCALE, sizeof(d))},
+        .a_scale = {.pointer = emulated_upload(context, scales, sizeof(scales))},
+        .b_scale = {.pointer = fill(context, ONE, GROUPS * PIECE_BYTES)},
+        .group_sizes = emulated_upload(context, ends, sizeof(ends))};
+
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+
+    emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
+    for (int row = 0; row < ROWS; row++) {
+        for (int column = 0; column < COLUMNS; column++) {
+            const double wanted = ldexp(K, exponent_of(row));
+            const double got = (double)d[row][column];
+            cr_assert(group_of(row) < GROUPS ? got >= wanted && got <= wanted : isnan(got),
+                      "%s: row %d, column %d: %g, not %g", text, row, column, got, wanted);
+        }
+    }
+    free_all(context, &args);
+    jit_gemm_destroy(&gemm);
+}
+
+Test(group_scales, scales_of_a_begin_where_the_problem_says, .timeout = 300)
+{
+    static const char *const configs[] = {"", " config=mma=128x128 swap_ab=0",
+                                          " config=mma=128x32 swap_ab=1"};
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (int i = 0; i < LAYOUTS; i++) {
+        for (size_t j = 0; j < sizeof(configs) / sizeof(configs[0]); j++) {
+            expect_scales_of_a(context, layouts[i].words, layouts[i].first, configs[j]);
+        }
+    }
+    jit_gemm_context_destroy(&context);
+}
+
+/* Row r of A is 2^exponent_of(r), B is 1: the greatest element of each block of D is known,
+ * and its scale is a power of two. Scales of no row are not written. */
+static void expect_scales_of_d(jit_gemm_context *context, const char *words,
+                               const int first[GROUPS])
+{
+    static uint16_t a[ROWS][K], b[GROUPS][COLUMNS][K];
+    static uint8_t wanted[PIECES * PIECE_BYTES], got[PIECES * PIECE_BYTES];
+    char text[160];
+    snprintf(text, sizeof(text), "m=140 n=128 k=128 bf16 d=mxfp8 groups=4 %s", words);
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    for (int i = 0; i < ROWS * K; i++) {
+        a[i / K][i % K] = (uint16_t)(BF16_ONE + (exponent_of(i / K) << BF16_EXPONENT));
+    }
+    for (int i = 0; i < GROUPS * COLUMNS * K; i++) {
+        b[i / K / COLUMNS][i / K % COLUMNS][i % K] = BF16_ONE;
+    }
+    memset(wanted, NO_SCALE, sizeof(wanted));
+    for (int row = 0; row < ends[GROUPS - 1]; row++) {
+        const int exponent = (int)log2(K) + exponent_of(row);
+        for (int block = 0; block < COLUMNS / 32; block++) {
+            wanted[place_of(row_of_scales(first, row), block)] =
+                (uint8_t)(ONE + exponent - E4M3_MOST_EXPONENT);
+        }
+    }
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args),
+        .a = {.pointer = emulated_upload(context, a, sizeof(a))},
+        .b = {.pointer = emulated_upload(context, b, sizeof(b))},
+        .d = {.pointer = fill(context, NO_SCALE, ROWS * COLUMNS)},
+        .d_scale = {.pointer = fill(context, NO_SCALE, sizeof(got))},
+        .group_sizes = emulated_upload(context, ends, sizeof(ends))};
+
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+
+    emulated_check(
+        jit_gemm_device_download(context, got, args.d_scale.pointer, sizeof(got)));
+    for (size_t i = 0; i < sizeof(got); i++) {
+        cr_assert_eq(got[i], wanted[i], "%s: byte %zu is %d, not %d", text, i, got[i],
+                     wanted[i]);
+    }
+    free_all(context, &args);
+    jit_gemm_destroy(&gemm);
+}
+
+Test(group_scales, scales_of_d_begin_where_the_problem_says, .timeout = 300)
+{
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        jit_gemm_context *context = emulated_open(emulated_archs[i], "sms=4,async=latest");
+        for (int j = 0; j < LAYOUTS; j++) {
+            expect_scales_of_d(context, layouts[j].words, layouts[j].first);
+        }
+        jit_gemm_context_destroy(&context);
+    }
+}
