@@ -88,7 +88,7 @@ struct TailParams<kOperandCount, 0> : OperandParams<kOperandCount> {
 };
 
 // The numbers of groups, where a launch by a host that knows them has them.
-constexpr u64 kNumbersInParams = 1;
+enum : u64 { kNumbersInParams = 1 };
 
 template <u32 kOperandCount, u32 kTailMaps, u32 kNumbers = 0>
 struct KernelParams : TailParams<kOperandCount, kTailMaps> {
