@@ -39,23 +39,23 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .part_clusters = jg_sm90a_part_clusters, .copied_rows = JG_SM90A_COPIED_ROWS,         \
     .config_keys =                                                                        \
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
-        "split_k split_order cluster_k repack group_maps row_boxes swap_ab debug trace "  \
-        "lineinfo",                                                                       \
+        "split_k split_order split_tail cluster_k repack group_maps row_boxes swap_ab "   \
+        "debug trace lineinfo",                                                           \
     .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
     .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */
-#define BLACKWELL                                                                    \
-    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                    \
-    .kernel_name = "jg::sm100a::gemm_kernel",                                        \
-    .promoted_scales_header = "jg/sm100a/promotion.cuh",                             \
-    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                       \
-    .part_clusters = jg_sm100a_part_clusters, .copied_rows = JG_SM100A_COPIED_ROWS,  \
-    .config_keys =                                                                   \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "   \
-        "raster_group out_stages pdl split_k split_order cluster_k prefetch repack " \
-        "group_maps row_boxes swap_ab debug trace lineinfo",                         \
-    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                \
+#define BLACKWELL                                                                        \
+    .kernel_header = "jg/sm100a/gemm_kernel.cuh",                                        \
+    .kernel_name = "jg::sm100a::gemm_kernel",                                            \
+    .promoted_scales_header = "jg/sm100a/promotion.cuh",                                 \
+    .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                           \
+    .part_clusters = jg_sm100a_part_clusters, .copied_rows = JG_SM100A_COPIED_ROWS,      \
+    .config_keys =                                                                       \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "       \
+        "raster_group out_stages pdl split_k split_order split_tail cluster_k prefetch " \
+        "repack group_maps row_boxes swap_ab debug trace lineinfo",                      \
+    .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                    \
     .derive = jg_sm100a_derive
 
 #define H200                                                                             \

@@ -175,7 +175,11 @@ static int64_t count_busy_clusters(const struct jg_config *config, int64_t tiles
 {
     const int64_t parts = jg_workspace_parts(config);
     /* Without an overflow: tiles fit 32 bits, their parts may not. */
-    const int64_t wanted = tiles < resident ? tiles * parts : resident;
+    const int64_t wanted = tiles < resident ? jg_split_entries(config, tiles) : resident;
+    if (config->launch.split_tail > 0 &&
+        jg_split_tiles(config, tiles) * parts <= resident) {
+        return jg_min(wanted, resident); /* no cluster has two parts */
+    }
     return jg_max(jg_min(wanted, resident) / parts, 1) * parts;
 }
 
@@ -183,10 +187,11 @@ int64_t jg_grid_clusters(const struct jg_config *config, int64_t tiles, int64_t 
                          int64_t resident)
 {
     if (!has_resident_grid(config)) {
-        return tiles * batch * jg_workspace_parts(config);
+        return jg_split_entries(config, tiles * batch);
     }
     /* Below 2^63 also where nobody has counted the tiles of all batches. */
-    return count_busy_clusters(config, tiles < resident ? tiles * batch : tiles, resident);
+    const bool counts_all = tiles < resident || config->launch.split_tail > 0;
+    return count_busy_clusters(config, counts_all ? tiles * batch : tiles, resident);
 }
 
 static void size_grid(struct jg_trial *trial)
@@ -201,8 +206,8 @@ static void size_grid(struct jg_trial *trial)
         (int)jg_grid_clusters(config, tiles, 1, resident / cluster) * cluster;
     derived->busy_ctas =
         (int)count_busy_clusters(config, tiles, resident / cluster) * cluster;
-    derived->waves =
-        (double)derived->tiles * (double)jg_max(config->launch.split_k, 1) / resident;
+    const int parts = config->launch.split_tail > 0 ? 1 : config->launch.split_k;
+    derived->waves = (double)derived->tiles * (double)jg_max(parts, 1) / resident;
 }
 
 /* What a launch of the planned size takes of a workspace; false with a reason if that is
@@ -270,7 +275,8 @@ bool jg_tiles_count(struct jg_trial *trial)
                                "the problem has more than %lld tiles of %dx%d; split it",
                                (long long)MAX_TILES, layout->tile_m, layout->tile_n);
     }
-    if (parts > 1 && derived->tiles > JG_WORKSPACE_TILES) {
+    if (parts > 1 &&
+        jg_split_use(&trial->config, derived->tiles).words > JG_WORKSPACE_WORDS) {
         return jg_trial_reject(
             trial, "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
             parts, JG_WORKSPACE_TILES, (long long)derived->tiles);

@@ -12,6 +12,8 @@
 /* Bounds of the text form. What a chip can do is checked against the chip, later. */
 enum { MAX_TILE = 4096, MAX_CLUSTER = 16, MAX_STAGES = 64, MAX_RASTER_GROUP = 16 };
 
+enum { MAX_SPLIT_TAIL = 1024 };
+
 enum { MAX_NAMES = 5, MAX_NUMBERS = 3 };
 
 /* When a chosen config names a key; an override names what it sets. */
@@ -68,6 +70,8 @@ static const struct config_key {
     {KEY(split_order, launch.split_order), .names = {"serial", "unordered", "cluster"},
      .old_names = {"turnstile", "arrival"}, .shown = SHOWN_IF_SPLIT,
      .hint = "give serial, unordered or cluster"},
+    {NUMBER(launch, split_tail, 2, MAX_SPLIT_TAIL), .shown = SHOWN_IF_SET,
+     .hint = "give the cluster tiles of a wave, from 2 to 1024"},
     {NUMBER(launch, cluster_k, 2, MAX_CLUSTER), .shown = SHOWN_IF_SET,
      .hint = "give a number from 2 to 16"},
     {KEY(prefetch, pipeline.prefetch), .names = {"none", "a", "b"}, .shown = SHOWN_IF_SET,

@@ -8,14 +8,14 @@
  * split_k=1`. A chip whose tensor core accumulates in a memory of its own says what one
  * instruction makes instead of a tile, and how many accumulators there are: `mma=256x256
  * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `repack`
- * where A and B are unaligned; `pingpong`, `prefetch`, `swap_ab`, `debug` and `trace` where
- * they are on. With `swap_ab=1` M and N of `mma`, `cluster` and `raster` are those of the
- * transposed product; a `tile` alone says which of both has it, and means swap_ab=0 if
- * both do. When read as an override every key is optional, keys left out are chosen;
- * `tile=128x256` leaves K to the kernel and means pingpong=0, and `mma=` without more
- * means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses keys of others.
- * `kernel=reference` is the naive f64 kernel and takes no other key. Old words are read:
- * `swizzle` for `raster_group`, `turnstile` for `serial`, `arrival` for `unordered`.
+ * where A and B are unaligned; `pingpong`, `split_tail`, `prefetch`, `swap_ab`, `debug` and
+ * `trace` where they are on. With `swap_ab=1` M and N of `mma`, `cluster` and `raster` are
+ * those of the transposed product; a `tile` alone says which of both has it, and means
+ * swap_ab=0 if both do. When read as an override every key is optional, keys left out are
+ * chosen; `tile=128x256` leaves K to the kernel and means pingpong=0, and `mma=` without
+ * more means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses keys of
+ * others. `kernel=reference` is the naive f64 kernel and takes no other key. Old words are
+ * read: `swizzle` for `raster_group`, `turnstile` for `serial`, `arrival` for `unordered`.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -118,11 +118,13 @@ struct jg_config_launch {
     int pdl;          /* programmatic dependent launch: 0 or 1 */
     int split_k;      /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
-    int cluster_k; /* of these the CTAs of a cluster have; 0: all, or as many of them as a
-                      cluster takes and as divide them */
-    int debug;     /* waits end with a report instead of never: 0 or 1 */
-    int trace;     /* roles record when they work on what: 0 or 1 */
-    int lineinfo;  /* the cubin says which line each instruction is of: 0 or 1 */
+    int split_tail; /* cluster tiles of a wave: only those beyond whole waves have the
+                       parts; 0: all have */
+    int cluster_k;  /* of these the CTAs of a cluster have; 0: all, or as many of them as a
+                       cluster takes and as divide them */
+    int debug;      /* waits end with a report instead of never: 0 or 1 */
+    int trace;      /* roles record when they work on what: 0 or 1 */
+    int lineinfo;   /* the cubin says which line each instruction is of: 0 or 1 */
 };
 
 struct jg_config {
@@ -140,8 +142,8 @@ struct jg_config_override {
     bool has_cluster;
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
         has_raster_group, has_out_stages, has_pdl;
-    bool has_split_k, has_split_order, has_cluster_k, has_prefetch, has_repack,
-        has_group_maps, has_row_boxes, has_swap_ab;
+    bool has_split_k, has_split_order, has_split_tail, has_cluster_k, has_prefetch,
+        has_repack, has_group_maps, has_row_boxes, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;
 };
 

@@ -54,8 +54,9 @@ static struct side measure_n(const struct jg_trial *trial)
 static int64_t count_tiles_of(const struct jg_trial *trial, int64_t ctas)
 {
     const struct jg_config *config = &trial->config;
+    const bool has_tail = config->launch.split_tail > 0; /* which is the lesser part */
     const int64_t of_a_tile = (int64_t)config->layout.cluster_m * config->layout.cluster_n *
-                              jg_max(config->launch.split_k, 1);
+                              jg_max(has_tail ? 1 : config->launch.split_k, 1);
     return jg_max(ctas / of_a_tile, 1);
 }
 

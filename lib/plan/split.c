@@ -23,6 +23,33 @@ static const int splits[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32, 48, 64
 
 enum { SPLIT_COUNT = sizeof(splits) / sizeof(splits[0]) };
 
+/* CTAs of a cluster that have a tile each. */
+static int64_t count_tile_ctas(const struct jg_config *config)
+{
+    return (int64_t)config->layout.cluster_m * config->layout.cluster_n;
+}
+
+/* Of so many tiles, of which a cluster has `of_cluster`, those with parts of K. */
+static int64_t count_split(const struct jg_config *config, int64_t tiles,
+                           int64_t of_cluster)
+{
+    if (jg_workspace_parts(config) <= 1) {
+        return 0;
+    }
+    const int64_t wave = config->launch.split_tail * of_cluster;
+    return wave > 0 ? tiles % wave : tiles;
+}
+
+int64_t jg_split_tiles(const struct jg_config *config, int64_t tiles)
+{
+    return count_split(config, tiles, 1);
+}
+
+int64_t jg_split_entries(const struct jg_config *config, int64_t tiles)
+{
+    return tiles + jg_split_tiles(config, tiles) * (jg_workspace_parts(config) - 1);
+}
+
 struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles)
 {
     const int64_t tile_bytes =
@@ -30,6 +57,7 @@ struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t til
     if (jg_workspace_parts(config) <= 1) {
         return (struct jg_workspace_use){0};
     }
+    tiles = count_split(config, tiles, count_tile_ctas(config));
     const int places = config->launch.split_order == JG_SPLIT_UNORDERED
                            ? 1 /* in which all add up */
                            : jg_workspace_parts(config) - 1;
@@ -47,6 +75,39 @@ int64_t jg_split_blocks(const struct jg_trial *trial)
 {
     return jg_ceil_div(count_blocks(&trial->product),
                        jg_max(trial->config.launch.split_k, 1));
+}
+
+int64_t jg_split_whole_blocks(const struct jg_trial *trial)
+{
+    return count_blocks(&trial->product);
+}
+
+int64_t jg_split_all_blocks(const struct jg_trial *trial)
+{
+    const struct jg_config_launch *launch = &trial->config.launch;
+    const int64_t of_a_tile = launch->split_tail > 0
+                                  ? jg_split_whole_blocks(trial)
+                                  : jg_split_blocks(trial) * jg_max(launch->split_k, 1);
+    return trial->derived.tiles * of_a_tile;
+}
+
+/* All parts come before all whole tiles: the first cluster has most parts, and the one
+ * behind the last part may have a whole tile more instead. */
+struct jg_split_rounds jg_split_rounds_of(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int64_t clusters =
+        trial->derived.busy_ctas / count_tile_ctas(config); /* a part each */
+    const int64_t tiles = trial->derived.tiles / count_tile_ctas(config);
+    const int64_t whole = tiles - jg_split_tiles(config, tiles);
+    const int64_t entries = jg_split_entries(config, tiles);
+    const int64_t parts = entries - whole;
+    const struct jg_split_rounds first = {.parts = jg_ceil_div(parts, clusters),
+                                          .whole = jg_ceil_div(entries, clusters) -
+                                                   jg_ceil_div(parts, clusters)};
+    const struct jg_split_rounds behind = {.parts = parts / clusters,
+                                           .whole = jg_ceil_div(whole, clusters)};
+    return behind.whole > first.whole ? behind : first;
 }
 
 static bool is_cluster_asked(const struct jg_config_launch *launch)
@@ -120,6 +181,24 @@ static bool check_cluster_parts(struct jg_trial *trial)
     return true;
 }
 
+static bool check_tail(struct jg_trial *trial)
+{
+    const struct jg_config_launch *launch = &trial->config.launch;
+    if (launch->split_tail > 0 && launch->split_k <= 1) {
+        return jg_trial_reject(trial,
+                               "split_tail=%d: the tiles beyond whole waves have as many "
+                               "parts of K as split_k= says, 2 at least",
+                               launch->split_tail);
+    }
+    if (launch->split_tail > 0 && launch->split_order > JG_SPLIT_UNORDERED) {
+        return jg_trial_reject(trial,
+                               "split_tail=%d: parts of some tiles are added up in a "
+                               "workspace: split_order=serial or unordered",
+                               launch->split_tail);
+    }
+    return true;
+}
+
 bool jg_split_check(struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
@@ -130,7 +209,7 @@ bool jg_split_check(struct jg_trial *trial)
             split_k, (long long)product->k.size, (long long)count_blocks(product),
             jg_tile_k(product));
     }
-    return jg_invariance_check(trial) && check_cluster_parts(trial);
+    return jg_invariance_check(trial) && check_cluster_parts(trial) && check_tail(trial);
 }
 
 enum { BARRIERS_OF_WARP = 3, SUMS_ALIGNMENT = 256 };
@@ -180,6 +259,7 @@ struct parts {
     enum jg_split_order order;
     int of_cluster;               /* 0: as many as it takes */
     struct jg_part_cluster tiles; /* of a cluster */
+    int tail; /* cluster tiles of a wave where only those beyond whole waves have parts */
 };
 
 static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct parts parts)
@@ -189,6 +269,7 @@ static void complete(const struct jg_arch *arch, struct jg_trial *trial, struct 
     trial->config.launch.split_k = parts.count;
     trial->config.launch.split_order = parts.count > 1 ? parts.order : JG_SPLIT_SERIAL;
     trial->config.launch.cluster_k = parts.of_cluster;
+    trial->config.launch.split_tail = parts.tail;
     arch->complete(trial);
 }
 
@@ -249,7 +330,7 @@ static void try_order(const struct jg_arch *arch, const struct jg_trial *trial,
                       struct fastest *best)
 {
     for (int i = 0; i < SPLIT_COUNT && splits[i] <= most; i++) {
-        const struct parts parts = {splits[i], order, 0, tiles};
+        const struct parts parts = {splits[i], order, 0, tiles, 0};
         if (count_blocks(&trial->product) < (int64_t)parts.count * MIN_BLOCKS) {
             break;
         }
@@ -299,7 +380,7 @@ static void try_clusters(const struct jg_arch *arch, const struct jg_trial *tria
             }
             const bool is_most = of_cluster == jg_cluster_parts_most(&trial->config, count);
             const struct parts parts = {count, JG_SPLIT_CLUSTER, is_most ? 0 : of_cluster,
-                                        tiles_of(trial)};
+                                        tiles_of(trial), 0};
             take_if_faster(arch, trial, parts, LEAST_GAIN, best);
         }
     }
@@ -316,10 +397,36 @@ static bool takes_cluster(const struct jg_trial *trial)
             override->values.launch.split_order == JG_SPLIT_CLUSTER);
 }
 
+/* The same where only the tiles beyond whole waves have parts, all of them at once: sums of
+ * a second round of parts would be waited for, tile by tile. */
+static void try_tail(const struct jg_arch *arch, const struct jg_trial *trial,
+                     enum jg_split_order order, struct fastest *best)
+{
+    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0, tiles_of(trial), 0};
+    struct jg_trial whole = *trial;
+    complete(arch, &whole, unsplit);
+    if (!arch->derive(&whole)) {
+        return;
+    }
+    const int64_t tiles = whole.derived.tiles / count_tile_ctas(&whole.config);
+    /* Of so many tiles that the grid is all that are resident. */
+    const int wave = (int)(whole.derived.busy_ctas / count_tile_ctas(&whole.config));
+    const int64_t split = tiles > wave ? tiles % wave : 0;
+    for (int i = 0; i < SPLIT_COUNT && split > 0; i++) {
+        const int count = splits[i];
+        if (count_blocks(&trial->product) < (int64_t)count * MIN_BLOCKS ||
+            split * count > wave) {
+            break;
+        }
+        const struct parts parts = {count, order, 0, unsplit.tiles, wave};
+        take_if_faster(arch, trial, parts, LEAST_GAIN, best);
+    }
+}
+
 /* Of those that may be tried; unsplit if none can be. */
 static struct parts find_fastest(const struct jg_arch *arch, const struct jg_trial *trial)
 {
-    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0, tiles_of(trial)};
+    const struct parts unsplit = {1, JG_SPLIT_SERIAL, 0, tiles_of(trial), 0};
     const enum jg_split_order named = trial->override->values.launch.split_order;
     struct fastest best = {.parts = unsplit};
     take_if_faster(arch, trial, unsplit, 0.0, &best);
@@ -331,6 +438,9 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
     }
     if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
         try_order(arch, trial, named, unsplit.tiles, JG_MAX_SPLIT_K, &best);
+        if (named <= JG_SPLIT_UNORDERED) {
+            try_tail(arch, trial, named, &best);
+        }
     }
     return best.parts;
 }
@@ -340,7 +450,9 @@ void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial)
     const struct jg_config_override *override = trial->override;
     const struct parts named = {override->values.launch.split_k,
                                 override->values.launch.split_order,
-                                override->values.launch.cluster_k, tiles_of(trial)};
-    const struct parts parts = override->has_split_k ? named : find_fastest(arch, trial);
+                                override->values.launch.cluster_k, tiles_of(trial),
+                                override->values.launch.split_tail};
+    const bool is_named = override->has_split_k || override->has_split_tail;
+    const struct parts parts = is_named ? named : find_fastest(arch, trial);
     complete(arch, trial, parts);
 }

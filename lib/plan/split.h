@@ -41,6 +41,18 @@ static inline int jg_workspace_parts(const struct jg_config *config)
 /* A workspace for parts of K is taken where it saves this part of the time. */
 #define JG_LEAST_WORKSPACE_GAIN 0.03
 
+/* Of so many cluster tiles those with parts of K: all, or with split_tail those beyond
+ * whole waves, which come first (jg/schedule/tile_order.cuh). */
+int64_t jg_split_tiles(const struct jg_config *config, int64_t tiles);
+/* Entries of the list of work that so many cluster tiles make. */
+int64_t jg_split_entries(const struct jg_config *config, int64_t tiles);
+
+/* What the cluster that is last has to do, of a grid that strides over the list. */
+struct jg_split_rounds {
+    int64_t parts, whole; /* of tiles with a part of K, and with all of it */
+};
+struct jg_split_rounds jg_split_rounds_of(const struct jg_trial *trial);
+
 /* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
  * accumulators. Nothing where K is not split, or one cluster has all parts. */
 struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles);
@@ -50,8 +62,10 @@ struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t til
 void jg_split_choose(const struct jg_arch *arch, struct jg_trial *trial);
 /* False with a reason if K has fewer blocks than parts, or if no cluster has so many. */
 bool jg_split_check(struct jg_trial *trial);
-/* Blocks of K of the longest part. */
+/* Blocks of K of the longest part; of all; and those that all tiles have together. */
 int64_t jg_split_blocks(const struct jg_trial *trial);
+int64_t jg_split_whole_blocks(const struct jg_trial *trial);
+int64_t jg_split_all_blocks(const struct jg_trial *trial);
 /* Bytes of shared memory in which a CTA of a cluster has its part of a tile's sums
  * (jg/epilogue/cluster_sums.cuh): a tile of f32, or where the CTAs divide D the steps of
  * the epilogue that `columns` of a team fill. */

@@ -87,7 +87,7 @@ static jit_gemm_status measure(const struct jg_kernel *kernel,
         return JIT_GEMM_OK;
     }
     const int64_t tiles = count_tiles(kernel, params);
-    if (jg_workspace_parts(config) > 1 && tiles > JG_WORKSPACE_TILES) {
+    if (jg_split_use(config, tiles).words > JG_WORKSPACE_WORDS) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
             "split the matrix over several launches, or create the kernel "

@@ -453,6 +453,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     if (config->launch.split_k > 1) {
         print_number("kPartialsOffset", JG_WORKSPACE_SUMS_OFFSET, out);
         print_flag("kSplitSerial", config->launch.split_order != JG_SPLIT_UNORDERED, out);
+        print_number("kSplitTail", config->launch.split_tail, out);
         print_number("kClusterParts", jg_cluster_parts(config), out);
         print_flag("kSumsInRing", derived->sums_in_ring, out);
         print_number("kSumsBytes", derived->sums_bytes, out);

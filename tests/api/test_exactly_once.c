@@ -12,12 +12,13 @@
 #include "emulator/driver/emulator.h"
 #include "jit_gemm/device.h"
 
-enum { M = 300, N = 200, K = 72, ELEMENTS = M * N };
+enum { M = 300, N = 200, K = 72, ELEMENTS = M * N, WORKSPACE_BYTES = 1 << 20 };
 
 #define ONE 0x3f80 /* bf16 */
 
 static jit_gemm_context *context;
 static uint64_t a, b, d; /* device addresses; A and B are all ones */
+static uint64_t workspace;
 
 static void expect_ok(jit_gemm_status status)
 {
@@ -43,6 +44,11 @@ static void start(void)
     expect_ok(jit_gemm_device_alloc(context, M * K * sizeof(uint16_t), &a));
     expect_ok(jit_gemm_device_alloc(context, N * K * sizeof(uint16_t), &b));
     expect_ok(jit_gemm_device_alloc(context, ELEMENTS * sizeof(float), &d));
+    expect_ok(jit_gemm_device_alloc(context, WORKSPACE_BYTES, &workspace));
+    void *zeros = calloc(1, WORKSPACE_BYTES);
+    cr_assert_not_null(zeros);
+    expect_ok(jit_gemm_device_upload(context, workspace, zeros, WORKSPACE_BYTES));
+    free(zeros);
     fill_with_ones(a, M * K);
     fill_with_ones(b, N * K);
 }
@@ -87,7 +93,9 @@ static void run(const jit_gemm *gemm, const char *settings, int launches)
                                 .b = {.pointer = b},
                                 .c = {.pointer = d},
                                 .d = {.pointer = d},
-                                .beta = &one};
+                                .beta = &one,
+                                .workspace = workspace,
+                                .workspace_bytes = WORKSPACE_BYTES};
     for (int i = 0; i < launches; i++) {
         expect_ok(jit_gemm_run(gemm, &args, NULL));
     }
@@ -161,6 +169,15 @@ Test(exactly_once, dependent_grids_under_each_scheduler)
     run_everywhere(PAIRS " scheduler=clc pdl=1 prefetch=b", 2);
     run_everywhere(ALONE " scheduler=single pdl=1", 2);
     run_everywhere(PAIRS " scheduler=static pdl=1", 2);
+}
+
+/* 12 and 4 cluster tiles, of which 5 and 1 have two parts of K. */
+Test(exactly_once, parts_of_the_last_wave)
+{
+    run_everywhere(ALONE " scheduler=static split_k=2 split_tail=7", 1);
+    run_everywhere(ALONE " scheduler=clc split_k=2 split_tail=7", 1);
+    run_everywhere(PAIRS " scheduler=static split_k=2 split_tail=3 pdl=1", 2);
+    run_everywhere(PAIRS " scheduler=single split_k=2 split_tail=3 pdl=1", 2);
 }
 
 /* Otherwise the tests above would hold for a scheduler that never gets a tile. */

@@ -103,14 +103,25 @@ class Pair:
     @property
     def work(self):
         """Of how many clusters there is work, and how many run at once."""
-        clusters = math.prod(map(ceil_div, self.tiles, self.cluster_tiles))
-        return (clusters * self.batch * self.number("split_k"),
+        clusters = math.prod(map(ceil_div, self.tiles, self.cluster_tiles)) * self.batch
+        return (clusters + self.split_clusters(clusters) * (self.number("split_k") - 1),
                 self.sms // math.prod(self.cluster))
+
+    def split_clusters(self, clusters):
+        """Cluster tiles, of so many, that have parts of K."""
+        tail = self.number("split_tail", 0)
+        return clusters % tail if tail else clusters
+
+    @property
+    def has_tail(self):
+        """Do some tiles have parts of K, and some all of it?"""
+        clusters = math.prod(map(ceil_div, self.tiles, self.cluster_tiles)) * self.batch
+        return self.number("split_k") > 1 and 0 < self.split_clusters(clusters) < clusters
 
     @property
     def stages_of_k(self):
         """Of what one CTA adds up; the last one may be shorter."""
-        parts = self.number("split_k")
+        parts = 1 if self.has_tail else self.number("split_k")
         return ceil_div(ceil_div(ceil_div(self.k, self.block), parts), self.number("k_group"))
 
 
@@ -178,6 +189,7 @@ CLASSES = {
     "clusters of 16": lambda p: math.prod(p.cluster) == 16,
     "transposed product": lambda p: p.number("swap_ab", 0) == 1,
     "K in parts": lambda p: p.number("split_k") > 1,
+    "K in parts beyond whole waves": lambda p: p.has_tail,
     "parts added as they come": lambda p: p.adds_in_any_order,
     "several blocks of K a stage": lambda p: p.number("k_group") > 1,
     "one accumulator": lambda p: p.number("acc_stages") == 1,

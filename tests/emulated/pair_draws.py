@@ -63,12 +63,12 @@ def draw_config(draw):
                 ("raster_group", [1, 2, 4], 0.3), ("out_stages", [1, 2], 0.2), ("pdl", [0], 0.1),
                 ("scheduler", ["single", "static", "clc"], 0.6), ("split_k", [2, 3, 4], 0.2),
                 ("split_order", ["unordered"], 0.2), ("k_group", [2, 4], 0.2),
-                ("swap_ab", [1], 0.25)]
+                ("swap_ab", [1], 0.25), ("split_tail", [2, 3, 5, 8], 0.3)]
     for key, values, chance in optional:
         if draw.random() < chance:
             words.append(f"{key}={draw.choice(values)}")
     if not any(word.startswith("split_k=") for word in words):
-        words = [word for word in words if not word.startswith("split_order=")]
+        words = [word for word in words if not word.startswith(("split_order=", "split_tail="))]
     swapped = "swap_ab=1" in words
     tile = (n, m) if swapped else (m, n)
     return words, tile, cluster, stages

@@ -608,7 +608,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
          "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "
-         "split_k split_order cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
+         "split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);

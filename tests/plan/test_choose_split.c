@@ -252,3 +252,83 @@ Test(choose_split,
                                         config->layout.cta_group == 1));
     }
 }
+
+static struct jg_choice choose_on_blackwell(const char *text)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_100a");
+    cr_assert_not_null(arch);
+    return plan_choose(arch, text);
+}
+
+/* 34 of 256 pairs' tiles are beyond three waves of 74. */
+Test(choose_split, tiles_beyond_whole_waves_alone_have_parts)
+{
+#define PAIRS "4096x4096x4096 bf16 config=mma=256x256 cluster=2x1 "
+    const struct jg_choice choice = choose_on_blackwell(PAIRS "split_k=2 split_tail=74");
+    const struct jg_choice even = choose_on_blackwell(PAIRS "split_k=2 split_tail=64");
+    const struct jg_choice many = choose_on_blackwell(PAIRS "split_k=5 split_tail=74");
+    const struct jg_choice one_each =
+        choose_on_blackwell(PAIRS "scheduler=clc split_k=2 split_tail=74");
+#undef PAIRS
+
+    cr_expect_eq(choice.config.launch.scheduler, JG_SCHEDULER_STATIC);
+    cr_expect_eq(choice.derived.grid_ctas, 148);
+    cr_expect_eq(choice.derived.workspace_bytes, 8 * 4096 + 34 * 2 * 128 * 256 * 4);
+    cr_expect_eq(even.derived.workspace_bytes, 8 * 4096, "no tile has parts");
+    cr_expect_eq(many.derived.grid_ctas, 140, "170 parts for a multiple of 5 clusters");
+    cr_expect_eq(one_each.derived.grid_ctas, 2 * (222 + 2 * 34));
+}
+
+Test(choose_split, tail_is_split_where_a_workspace_is_given_and_three_percent_are_saved)
+{
+    static const struct {
+        const char *arch, *problem;
+        bool is_split;
+    } rows[] = {
+        {"sm_100a", "8192x576x7168 bf16 workspace=64m", true},
+        {"sm_100a", "1024x5120x8192 bf16 workspace=64m", true},
+        {"sm_100a", "1024x5120x8192 bf16", false},
+        {"sm_100a", "1024x5120x8192 bf16 workspace=64k", false},
+        {"sm_100a", "1024x5120x8192 bf16 invariant=m workspace=64m", false},
+        {"sm_100a", "1024x5120x8192 bf16 workspace=64m config=split_k=1", false},
+        {"sm_100a", "8192x8192x8192 bf16 workspace=64m", false}, /* power is its limit */
+        {"sm_90a", "4096x4096x4096 bf16 workspace=64m", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice =
+            plan_choose(jg_arch_find(rows[i].arch), rows[i].problem);
+
+        const struct jg_config_launch *launch = &choice.config.launch;
+        cr_expect_eq(launch->split_tail > 0, rows[i].is_split, "%s: split_tail=%d",
+                     rows[i].problem, launch->split_tail);
+        cr_expect(launch->split_tail == 0 || launch->split_order == JG_SPLIT_SERIAL, "%s",
+                  rows[i].problem);
+    }
+}
+
+Test(choose_split, tail_without_parts_of_its_own_is_refused)
+{
+    static const struct {
+        const char *config, *message;
+    } rows[] = {
+        {"split_tail=66",
+         "split_tail=66: the tiles beyond whole waves have as many parts of K "
+         "as split_k= says, 2 at least"},
+        {"split_k=1 split_tail=66", "split_tail=66: the tiles beyond whole waves"},
+        {"split_k=2 split_order=cluster split_tail=66",
+         "split_tail=66: parts of some tiles are added up in a workspace: split_order=serial"},
+        {"tile=128x128 pingpong=1 split_k=2 split_tail=66",
+         "pingpong=1: there is no kernel"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem = plan_problem("4096x4096x4096 bf16");
+        strcpy(problem.config, rows[i].config);
+        struct jg_choice choice;
+
+        cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s: got '%s'",
+                           rows[i].config, jg_error_text());
+    }
+}

@@ -267,6 +267,7 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "split_order=serial",
         "split_order=unordered",
         "split_order=cluster",
+        "split_k=2 split_tail=74",
         "swap_ab=0",
         "swap_ab=1",
         "tile=64x128 stages=8 pdl=1",
@@ -295,11 +296,14 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group pingpong cluster scheduler k_group stages acc_stages raster "
-         "raster_group out_stages pdl split_k split_order cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
+         "raster_group out_stages pdl split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
         {"split_k=65", "config: '65' at column 9 is no value of 'split_k'"},
+        {"split_tail=1",
+         "config: '1' at column 12 is no value of 'split_tail'; give the cluster tiles of a "
+         "wave, from 2 to 1024"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
                             "serial, unordered or cluster"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},

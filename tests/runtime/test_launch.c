@@ -105,6 +105,31 @@ Test(launch, cluster_that_has_the_parts_of_k_is_launched_for_each_tile)
     handmade_free(&made);
 }
 
+/* 256 cluster tiles a product, 66 clusters at once. */
+Test(launch, grid_of_a_split_tail_is_all_that_fit_where_its_parts_do)
+{
+    static const struct {
+        int split_k, split_tail;
+        uint32_t m, n, batch;
+        unsigned int grid;
+    } rows[] = {
+        {3, 60, 4096, 4096, 1, 2 * 66}, /* 48 parts, then 240 tiles */
+        {5, 66, 4096, 4096, 1, 2 * 65}, /* 290 parts do not fit at once */
+        {5, 66, 4096, 4096, 8, 2 * 66}, /* 10 do */
+        {2, 1000, 256, 256, 1, 2 * 2},  /* one tile in two parts */
+        {2, 64, 4096, 4096, 1, 2 * 66}, /* no tile beyond whole waves */
+    };
+    struct handmade made;
+    handmade_kernel(&made);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        made.kernel->choice.config.launch.split_k = rows[i].split_k;
+        made.kernel->choice.config.launch.split_tail = rows[i].split_tail;
+        cr_expect_eq(jg_launch_grid(made.kernel, rows[i].m, rows[i].n, rows[i].batch),
+                     rows[i].grid, "row %zu", i);
+    }
+    handmade_free(&made);
+}
+
 Test(launch, grid_has_all_parts_of_k_and_no_part_of_a_tile_alone)
 {
     static const struct {

@@ -26,6 +26,16 @@ struct ClusterParts<Config, true> {
 template <class Config>
 constexpr u32 kWorkspaceParts = Config::kSplitK / ClusterParts<Config>::kCount;
 
+// Cluster tiles of a wave, where those of whole waves have no parts of K; 0: all have.
+template <class Config, bool kSplits = (Config::kSplitK > 1)>
+struct SplitTail {
+    enum : u32 { kWave = 0 };
+};
+template <class Config>
+struct SplitTail<Config, true> {
+    enum : u32 { kWave = Config::kSplitTail };
+};
+
 template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1, u32 kPartsOfK = 1>
 struct ClusterShape {
     enum : u32 {

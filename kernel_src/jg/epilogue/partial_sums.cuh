@@ -258,8 +258,10 @@ class SummedAccumulators {
   public:
     enum : bool { kIndexed = Accumulators::kIndexed };
 
-    JG_DEVICE SummedAccumulators(const Accumulators &acc, const Partials &partials)
-        : acc_(acc), partials_(partials)
+    // `is_whole`: there are no others.
+    JG_DEVICE SummedAccumulators(const Accumulators &acc, const Partials &partials,
+                                 bool is_whole)
+        : acc_(acc), partials_(partials), is_whole_(is_whole)
     {
     }
 
@@ -267,7 +269,11 @@ class SummedAccumulators {
     JG_DEVICE void read(u32 step, u32 col,
                         f32 (&values)[Partition::kFragments][kCount]) const
     {
-        partials_.read_added(acc_, step, col, values);
+        if (is_whole_) {
+            acc_.read(step, col, values);
+        } else {
+            partials_.read_added(acc_, step, col, values);
+        }
     }
 
     template <class Buffer>
@@ -279,6 +285,7 @@ class SummedAccumulators {
   private:
     const Accumulators &acc_;
     const Partials &partials_;
+    const bool is_whole_;
 };
 
 } // namespace jg

@@ -58,15 +58,25 @@ class KRange<Config, KParts::kSplit> {
 
     JG_DEVICE KPart part(u32 split, u32) const
     {
-        const u32 begin = split * blocks_ / Config::kSplitK;
-        const u32 end = (split + 1) * blocks_ / Config::kSplitK;
+        return between(split * blocks_ / Config::kSplitK,
+                       (split + 1) * blocks_ / Config::kSplitK);
+    }
+
+    // Of a tile that is not split.
+    JG_DEVICE KPart whole() const
+    {
+        return between(0, blocks_);
+    }
+
+  private:
+    JG_DEVICE KPart between(u32 begin, u32 end) const
+    {
         if (Config::kK == 0 && begin == end) {
             return KPart{max_u32(blocks_, 1) * Config::kBlockK, 1};
         }
         return KPart{begin * Config::kBlockK, end - begin};
     }
 
-  private:
     u32 blocks_; // below 2^25
 };
 

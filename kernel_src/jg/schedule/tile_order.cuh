@@ -18,6 +18,13 @@
 // that is not done belongs to a cluster that runs and has nothing before it to do, and
 // waits for nobody.
 //
+// With Config::kSplitTail only the tiles beyond whole waves of so many are split: as many
+// as the number of all leaves over. Their parts are the first entries of the list, in the
+// order of K as above, and the whole tiles come behind them: what is added up has been
+// stored when a cluster begins with its next tile, and nothing of it shows at the end. A
+// grid that strides has a multiple of the parts of a tile here, too, or clusters for all
+// parts at once: then each has at most one, its first entry, and waits for lower clusters.
+//
 // Where the CTAs of a cluster have parts (Config::kClusterParts), an entry has as many of
 // them, and its CTAs, which run at the same time, wait for each other
 // (epilogue/cluster_sums.cuh).
@@ -38,7 +45,12 @@ namespace jg {
 
 template <class Config>
 class TileOrder {
-    enum : u32 { kEntries = kWorkspaceParts<Config> }; // of a cluster tile
+    enum : u32 {
+        kEntries = kWorkspaceParts<Config>, // of a cluster tile
+        kWave = SplitTail<Config>::kWave,
+    };
+    static_assert(kWave == 0 || ClusterParts<Config>::kCount == 1,
+                  "a cluster of parts has no whole tiles");
 
   public:
     struct Storage {};
@@ -48,15 +60,22 @@ class TileOrder {
     JG_DEVICE TileOrder(const ShapeT &shape, const Cluster &cluster, Storage &)
         : clusters_m_(ceil_div(shape.m, Config::kBlockM * Config::kClusterM)),
           clusters_n_(ceil_div(shape.n, Config::kBlockN * Config::kClusterN)),
-          total_(clusters_m_ * clusters_n_ * shape.batch * kEntries), cluster_m_(cluster.m),
-          cluster_n_(cluster.n), cluster_part_(cluster.part), range_(shape)
+          split_(count_split(clusters_m_ * clusters_n_ * shape.batch)),
+          total_(clusters_m_ * clusters_n_ * shape.batch + split_ * (kEntries - 1)),
+          cluster_m_(cluster.m), cluster_n_(cluster.n), cluster_part_(cluster.part),
+          range_(shape)
     {
     }
 
     // An entry of the list, as this CTA sees it.
     JG_DEVICE WorkItem item(u32 entry) const
     {
-        const WorkTile tile = tile_of(entry);
+        if constexpr (kWave > 0) {
+            if (entry >= split_ * kEntries) {
+                return whole_item(entry - split_ * (kEntries - 1));
+            }
+        }
+        const WorkTile tile = tile_of(entry / kEntries, entry % kEntries);
         const KPart part = range_.part(tile.split, tile.batch);
         return WorkItem{tile, part.first, part.blocks, tile.split + 1 == Config::kSplitK,
                         part.end};
@@ -69,22 +88,41 @@ class TileOrder {
     JG_DEVICE void prepare() const {}
 
   private:
-    JG_DEVICE WorkTile tile_of(u32 entry) const
+    // Of so many cluster tiles.
+    static JG_DEVICE u32 count_split(u32 tiles)
     {
-        const u32 index = entry / kEntries;
+        if constexpr (kWave > 0) {
+            return tiles % kWave;
+        }
+        return tiles;
+    }
+
+    // A cluster tile that has no parts, though others have.
+    JG_DEVICE WorkItem whole_item(u32 index) const
+    {
+        const KPart all = range_.whole();
+        WorkItem item{tile_of(index, 0), all.first, all.blocks, true};
+        item.is_whole = true;
+        return item;
+    }
+
+    JG_DEVICE WorkTile tile_of(u32 index, u32 part) const
+    {
         const u32 per_batch = clusters_m_ * clusters_n_;
         const u32 batch = index / per_batch;
         const ClusterTile at =
             cluster_tile<Config>(index - batch * per_batch, clusters_m_, clusters_n_);
         const u32 m = at.m * Config::kClusterM + cluster_m_;
         const u32 n = at.n * Config::kClusterN + cluster_n_;
-        return WorkTile{
-            m * Config::kBlockM, n * Config::kBlockN, batch,
-            (entry - index * kEntries) * ClusterParts<Config>::kCount + cluster_part_,
-            (index * Config::kClusterN + cluster_n_) * Config::kClusterM + cluster_m_};
+        return WorkTile{m * Config::kBlockM, n * Config::kBlockN, batch,
+                        part * ClusterParts<Config>::kCount + cluster_part_,
+                        (index * Config::kClusterN + cluster_n_) * Config::kClusterM +
+                            cluster_m_};
     }
 
-    u32 clusters_m_, clusters_n_, total_;
+    u32 clusters_m_, clusters_n_;
+    u32 split_; // cluster tiles that have parts
+    u32 total_;
     u32 cluster_m_, cluster_n_, cluster_part_;
     KRange<Config> range_;
 };

@@ -13,7 +13,8 @@ struct WorkItem : WorkTile {
     bool is_last_split; // its CTA adds up all parts and runs the epilogue
     u32 k_end = 0;      // with groups along K, or a K of their own, where this one's ends
     bool is_turned =
-        false; // the CTAs of its cluster have the same rows and share no inputs
+        false;             // the CTAs of its cluster have the same rows and share no inputs
+    bool is_whole = false; // its K has no parts, though that of other tiles has
 };
 
 } // namespace jg

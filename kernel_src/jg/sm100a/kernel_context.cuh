@@ -404,8 +404,11 @@ struct KernelContext {
         } else {
             const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
             if (item.is_last_split) {
-                partials.fixup();
-                SummedAccumulators<Acc, Partials, Partition> whole(acc, partials);
+                if (!item.is_whole) {
+                    partials.fixup();
+                }
+                SummedAccumulators<Acc, Partials, Partition> whole(acc, partials,
+                                                                   item.is_whole);
                 epilogue.run(params, out_shape, whole, smem, boxes, tile);
             } else {
                 partials.store_partial(acc);

@@ -386,6 +386,9 @@ struct KernelContext {
             }
         }
         if constexpr (1 < kWorkspaceParts<Config>) {
+            if (item.is_whole) {
+                return true;
+            }
             const Partials partials(params, Output::shape(shape), Output::tile(item),
                                     roles.consumer(), roles.consumer(),
                                     Partition::barrier(roles.consumer()));

@@ -108,6 +108,16 @@ bool jg_sm100a_candidate(const struct jg_problem *problem, int index,
     return true;
 }
 
+/* Of all CTAs, where they have no parts of K by cluster. */
+static int64_t count_items(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t ctas = (int64_t)layout->cluster_m * layout->cluster_n;
+    return trial->config.launch.split_tail > 0
+               ? jg_split_entries(&trial->config, trial->derived.tiles / ctas) * ctas
+               : trial->derived.tiles * trial->config.launch.split_k;
+}
+
 /* Do all CTAs run at once, with a tile each, whatever the sizes of a launch? */
 static bool is_one_wave(const struct jg_trial *trial)
 {
@@ -117,9 +127,7 @@ static bool is_one_wave(const struct jg_trial *trial)
                        product->batch.mode == JIT_GEMM_DIM_EXACT;
     struct jg_trial counted = *trial;
     return exact && jg_resident_ctas(&trial->config, trial->facts) > 0 &&
-           jg_tiles_count(&counted) &&
-           counted.derived.tiles * trial->config.launch.split_k <=
-               counted.derived.busy_ctas;
+           jg_tiles_count(&counted) && count_items(&counted) <= counted.derived.busy_ctas;
 }
 
 /*

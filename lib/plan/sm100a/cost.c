@@ -201,17 +201,44 @@ static double share_of(const struct jg_trial *trial)
     return trial->derived.output.divided ? 1.0 / jg_cluster_parts(&trial->config) : 1.0;
 }
 
+/* Where K is split, of what goes through a workspace. */
+static double count_sums_clk(const struct jg_trial *trial)
+{
+    const struct jg_split_cost split = jg_split_cost_of(trial);
+    return split.waits * HAND_ON_CLK + split.moves * split.sums_bytes / SUMS_BYTES_CLK;
+}
+
 /* Before the first multiplication and behind the last one, of a CTA: nothing is loaded
  * meanwhile. */
 static double count_ends_clk(const struct jg_trial *trial,
                              const struct jg_sm100a_epilogue_clk *epilogue)
 {
     const bool is_cluster = jg_cluster_ctas(&trial->config) > 1;
-    const struct jg_split_cost split = jg_split_cost_of(trial);
     return FILL_CLK + (is_cluster ? CLUSTER_CLK : 0.0) +
            share_of(trial) * (epilogue->kept + epilogue->drain) +
-           count_cluster_sums_clk(trial) + split.waits * HAND_ON_CLK +
-           split.moves * split.sums_bytes / SUMS_BYTES_CLK;
+           count_cluster_sums_clk(trial) +
+           (trial->config.launch.split_tail > 0 ? 0.0 : count_sums_clk(trial));
+}
+
+/* What parts of K take before whole tiles: their sums go to and from the workspace while
+ * the tensor core has the next tile, if there is a second accumulator. */
+static double count_parts_clk(const struct jg_trial *trial,
+                              const struct jg_split_rounds *rounds,
+                              const struct jg_sm100a_epilogue_clk *epilogue)
+{
+    if (rounds->parts == 0) {
+        return 0.0;
+    }
+    const double block_clk = count_block_clk(trial);
+    const double part_clk = (double)jg_split_blocks(trial) * block_clk;
+    const double whole_clk = (double)jg_split_whole_blocks(trial) * block_clk;
+    const double kept_clk = epilogue->kept + count_sums_clk(trial);
+    const bool has_next = trial->config.storage.acc_stages > 1 &&
+                          !jg_product_promotes_scales(&trial->product);
+    const double turn_clk = has_next ? jg_larger(part_clk, kept_clk) : part_clk + kept_clk;
+    const double shown_clk = kept_clk - (has_next ? whole_clk : 0.0);
+    return (double)rounds->parts * turn_clk - (turn_clk - part_clk) +
+           jg_larger(shown_clk, 0.0);
 }
 
 static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us,
@@ -219,16 +246,24 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
 {
     const struct jg_config *config = &trial->config;
     const struct jg_derived *derived = &trial->derived;
-    const double main_clk = (double)jg_split_blocks(trial) * count_block_clk(trial);
+    const bool has_tail = config->launch.split_tail > 0;
+    const struct jg_split_rounds split =
+        has_tail ? jg_split_rounds_of(trial) : (struct jg_split_rounds){0};
+    const int64_t blocks = has_tail ? jg_split_whole_blocks(trial) : jg_split_blocks(trial);
+    const double main_clk = (double)blocks * count_block_clk(trial);
     const struct jg_sm100a_epilogue_clk epilogue = jg_sm100a_epilogue_clk(trial);
-    const double rounds =
-        (double)jg_ceil_div(derived->tiles * config->launch.split_k, derived->busy_ctas);
+    const double parts_clk = has_tail ? count_parts_clk(trial, &split, &epilogue) : 0.0;
+    const double rounds = has_tail
+                              ? (double)split.whole
+                              : (double)jg_ceil_div(derived->tiles * config->launch.split_k,
+                                                    derived->busy_ctas);
     const double waiting_clk = count_waiting_clk(trial, main_clk, &epilogue);
     const double ends_clk = count_ends_clk(trial, &epilogue);
-    *ret_waiting_us = (rounds - 1.0) * waiting_clk / CLOCK_HZ * 1e6;
+    *ret_waiting_us = jg_larger(rounds - 1.0, 0.0) * waiting_clk / CLOCK_HZ * 1e6;
     *ret_ends_us = ends_clk / CLOCK_HZ * 1e6;
-    return (ends_clk + (rounds - 1.0) * (main_clk + waiting_clk) + main_clk) / CLOCK_HZ *
-           1e6;
+    return (ends_clk + parts_clk + rounds * main_clk +
+            jg_larger(rounds - 1.0, 0.0) * waiting_clk) /
+           CLOCK_HZ * 1e6;
 }
 
 /* What the board's power allows, of all that is multiplied. */
@@ -238,8 +273,7 @@ static double predict_power_us(const struct jg_trial *trial)
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES;
-    const double items = (double)trial->derived.tiles * trial->config.launch.split_k;
-    const double clk = items * (double)jg_split_blocks(trial) * row_bytes / MMA_ROW_BYTES *
+    const double clk = (double)jg_split_all_blocks(trial) * row_bytes / MMA_ROW_BYTES *
                        tile_m * tile_n / MMA_ELEMS_CLK;
     const double hz =
         jg_dtype_bits(trial->product.a.dtype) >= 16 ? POWER_HZ_16 : POWER_HZ_8;

@@ -422,8 +422,7 @@ static double count_draw_clk(const struct jg_trial *trial)
 /* The part of what all CTAs draw that comes from memory: A and B, each once. */
 static double memory_part_of(const struct jg_trial *trial)
 {
-    const double blocks = (double)jg_split_blocks(trial) * trial->config.launch.split_k;
-    const double drawn = (double)trial->derived.tiles * blocks * count_drawn_bytes(trial);
+    const double drawn = (double)jg_split_all_blocks(trial) * count_drawn_bytes(trial);
     const double part = input_bytes_of(&trial->product) / drawn;
     return part < 1.0 ? part : 1.0;
 }
@@ -443,8 +442,7 @@ static double count_turn_clk(const struct jg_trial *trial)
 static double mma_slowness_of(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
-    const double items = (double)derived->tiles * trial->config.launch.split_k;
-    const double busy_us = items / derived->busy_ctas * (double)jg_split_blocks(trial) *
+    const double busy_us = (double)jg_split_all_blocks(trial) / derived->busy_ctas *
                            count_mma_clk(trial) / CLOCK_HZ * 1e6;
     const double slowed = busy_us < POWER_US ? busy_us / POWER_US : 1.0;
     return CLOCK_HZ / FIRST_CLOCK_HZ * (1.0 - slowed) + slowed;
@@ -612,6 +610,14 @@ static double count_tile_clk(const struct jg_trial *trial)
  * tiles groups have nobody knows: the last round counts for as much as it is full. */
 static double count_tiles_clk(const struct jg_trial *trial)
 {
+    if (trial->config.launch.split_tail > 0) {
+        const struct jg_split_rounds rounds = jg_split_rounds_of(trial);
+        struct jg_trial whole = *trial, part = *trial;
+        whole.config.launch.split_k = 1;
+        whole.config.launch.split_tail = part.config.launch.split_tail = 0;
+        return (double)rounds.parts * count_tile_clk(&part) +
+               (double)rounds.whole * count_tile_clk(&whole);
+    }
     const int64_t items = trial->derived.tiles * trial->config.launch.split_k;
     const int64_t busy = trial->derived.busy_ctas;
     const int64_t whole = items / busy;

@@ -80,7 +80,8 @@ struct AnyConfig {
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
     static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
-    static constexpr u32 kOutStages = 2, kSplitK = 1, kPartialsOffset = 0, kRasterGroup = 1;
+    static constexpr u32 kOutStages = 2, kSplitK = 1, kSplitTail = 0, kPartialsOffset = 0;
+    static constexpr u32 kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
     static constexpr u32 kBSwizzleBytes = 128, kBSwizzleAtom = 16;
     static constexpr u32 kBLoadedRows = 128;
@@ -108,6 +109,12 @@ struct OrderConfig : AnyConfig {
     static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
     static constexpr u32 kRasterGroup = kGroup, kSplitK = kParts;
     static constexpr bool kRasterAlongM = kAlongM;
+};
+
+/* The same with parts for the cluster tiles beyond whole waves of so many only. */
+template <class Config, u32 kWave>
+struct TailConfig : Config {
+    static constexpr u32 kSplitTail = kWave;
 };
 
 /* The same with so many of the parts in the CTAs of a cluster. */
@@ -746,6 +753,7 @@ extern "C" {
 int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, bool is_serial,
                              int64_t tiles);
 int64_t plan_sums_offset(void);
+int64_t plan_tail_clusters(int split_k, int wave, int64_t tiles, int64_t resident);
 int plan_input_atom(bool is_k_major, int element_bytes);
 }
 
