@@ -292,6 +292,9 @@ Test(choose_split, tail_is_split_where_a_workspace_is_given_and_three_percent_ar
         {"sm_100a", "1024x5120x8192 bf16 invariant=m workspace=64m", false},
         {"sm_100a", "1024x5120x8192 bf16 workspace=64m config=split_k=1", false},
         {"sm_100a", "8192x8192x8192 bf16 workspace=64m", false}, /* power is its limit */
+        {"sm_90a", "16x51200x5120 bf16 workspace=64m", true},    /* four tiles of 400 */
+        {"sm_90a", "16x51200x5120 bf16", false},
+        {"sm_90a", "16x24576x4096 bf16 workspace=64m", false}, /* half of a wave */
         {"sm_90a", "4096x4096x4096 bf16 workspace=64m", false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

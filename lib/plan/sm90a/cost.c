@@ -35,6 +35,10 @@
  * tiles of 64x256 and 213 in those of 128x16 (2026-11-26-h200-second-by-hand.jsonl). */
 #define FEW_STREAMS      1.02
 #define FILLED_ROWS_PART 0.02
+/* Of memory's time that a last wave costs beside the rates above, times the square of the
+ * part that has no tile: 0.058, 0.024 and 0.016 with 0.97, 0.61 and 0.55 of an H200's CTAs
+ * without one (2026-11-26-h200-split-tail.jsonl). */
+#define RESTING_PART 0.06
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
@@ -697,6 +701,22 @@ static double memory_slowness_of(const struct jg_trial *trial)
            (fills_rows ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 
+/* Where memory is the limit, of what the whole would take: while few CTAs have tiles, it
+ * rests. What that costs of a last wave is in the rates above, and no part of a list whose
+ * waves are whole. */
+static double whole_waves_part_of(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t tiles =
+        trial->derived.tiles / ((int64_t)layout->cluster_m * layout->cluster_n);
+    const double wave = trial->config.launch.split_tail;
+    if (wave <= 0.0) {
+        return 1.0;
+    }
+    const double missing = 1.0 - (double)jg_split_tiles(&trial->config, tiles) / wave;
+    return missing < 1.0 ? 1.0 - RESTING_PART * missing * missing : 1.0;
+}
+
 void jg_sm90a_predict(struct jg_trial *trial)
 {
     const double m = (double)trial->product.m.size;
@@ -706,8 +726,10 @@ void jg_sm90a_predict(struct jg_trial *trial)
                          m * n * batch * jg_output_bytes(trial->problem);
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
+    const double kernel_us = predict_kernel_us(trial);
+    const double memory_us = bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6;
     trial->derived.predicted_us =
-        jg_overlap(predict_kernel_us(trial),
-                   bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6) +
+        jg_overlap(kernel_us, memory_us) *
+            (memory_us > kernel_us ? whole_waves_part_of(trial) : 1.0) +
         count_launch_us(trial) + trial->derived.repack_us;
 }
