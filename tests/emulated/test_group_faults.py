@@ -240,7 +240,7 @@ BLOCK_FAULTS = [
 # Tried in the kernels that make rows of no group 0.
 REST_FAULTS = [
     ("no row of none by offsets", "(clears_rest<Config>() ? Rows::kRests : 0)", "0"),
-    ("only the first group's rows of none", "kStacked ? 1 : Config::kGroups;", "1;"),
+    ("only the first group's rows of none", "kStacked ? 1 : Config::kGroups }", "1 }"),
     ("rows of none from the first group's end", "row(kStacked ? Config::kGroups - 1 : i)",
      "row(kStacked ? 0 : i)"),
     ("rows of none from a row before", "row(kStacked ? Config::kGroups - 1 : i)",
