@@ -339,7 +339,7 @@ REDUCED_FAULTS = [
     ("one counter for all groups", "return {tile_.batch,\n", "return {0,\n"),
     ("columns of the next tile across", "static_cast<u64>(part) * block.part_step", "part"),
     ("each part of a column is the first", "(tiles.own - tiles.first) * kColumnParts", "0"),
-    ("columns are folded in one tile across", "* block.part_step;", ";"),
+    ("columns are folded in one tile across", "* block.part_step, values", ", values"),
     ("parts of all of a group begin with the first group's", "static_cast<u64>(tiles.first) * across",
      "static_cast<u64>(0) * across"),
     ("nothing of groups without rows", "if (!order.has_rows(group)) {", "if (false) {"),

@@ -33,6 +33,7 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
+#include <jg/epilogue/fold_results.cuh>
 #include <jg/epilogue/reduced_block.cuh>
 #include <jg/epilogue/thread_values.cuh>
 #include <jg/ptx/cluster.cuh>
@@ -64,8 +65,8 @@ class ReducingTeam {
     static_assert(kScratchBytes >= 64 * sizeof(f32) ||
                       kScratchBytes >= Partition::kStepRows * sizeof(f32),
                   "a warp's scratch holds the rows or the columns of a step");
-    static_assert(kScratchBytes >= kThreads * sizeof(f32),
-                  "the first warp's holds a value of each thread");
+    static_assert(kScratchBytes >= 32 * 4 * sizeof(f32),
+                  "it holds four values of each of its threads");
 
   public:
     enum : bool { kTransposed = Partition::kTransposed };
@@ -250,17 +251,17 @@ class ReducingTeam {
     template <class Op, class T>
     JG_DEVICE void finish_rows(const MatrixParam &param) const
     {
-        finish<Op, T, kTileRows>(param, row_block());
+        finish<Op, T, kTileRows, 8>(param, row_block()); // of few tiles across
     }
     template <class Op, class T>
     JG_DEVICE void finish_columns(const MatrixParam &param) const
     {
-        finish<Op, T, kTileCols>(param, column_block());
+        finish<Op, T, kTileCols, 16>(param, column_block());
     }
     template <class Op, class T>
     JG_DEVICE void finish_tensor(const MatrixParam &param) const
     {
-        finish<Op, T, 1>(param, tensor_block());
+        finish_one<Op, T>(param, tensor_block());
     }
 
     // Before staging buffers are filled again: what is_last and finish have left is read.
@@ -369,73 +370,70 @@ class ReducingTeam {
         return ptx::load_shared(scratch(0, 0)) != 0.0f;
     }
 
-    // The folds of every kStep-th partial result, from `part` on, of results `i`, i +
-    // kThreads and so on, of which there are `count` in all; those beyond are the last
-    // one's. 32 loads are on their way at once: behind the last tile the launch waits for
-    // nothing else.
-    template <class Op, u32 kWidth, u32 kStep, u32 kOwn>
-    JG_DEVICE void fold_parts(const MatrixParam &param, const ReducedBlock &block, u32 part,
-                              u32 i, u32 count, f32 (&values)[kOwn]) const
-    {
-        u64 at[kOwn];
-#pragma unroll
-        for (u32 own = 0; own < kOwn; ++own) {
-            values[own] = Op::nothing();
-            at[own] =
-                address<kWidth>(param, block, part, min_u32(i + own * kThreads, count - 1));
-        }
-#pragma unroll(32 / kOwn)
-        for (; part < block.parts; part += kStep) {
-#pragma unroll
-            for (u32 own = 0; own < kOwn; ++own) {
-                const u64 bits = ptx::load_global_bits<4>(at[own]);
-                values[own] =
-                    Op::fold(values[own], __uint_as_float(static_cast<u32>(bits)));
-                at[own] += static_cast<u64>(kStep * kWidth * sizeof(f32)) * block.part_step;
-            }
-        }
-    }
-
-    // A thread for each result, or several, which share its parts, where there are enough.
-    template <class Op, class T, u32 kWidth>
+    // Threads have four neighbouring results, and share their parts where there are enough.
+    template <class Op, class T, u32 kWidth, u32 kAtOnce>
     JG_DEVICE void finish(const MatrixParam &param, const ReducedBlock &block) const
     {
-        constexpr u32 kShares = kThreads / kWidth > 1 ? kThreads / kWidth : 1;
+        constexpr u32 kVectors = kWidth / 4, kMostShares = 8;
+        constexpr u32 kShares =
+            kThreads / kVectors < kMostShares ? kThreads / kVectors : kMostShares;
+        static_assert(kWidth % 4 == 0 && kShares > 0, "a thread has a vector of results");
         if (!exists() || !is_last(param, block)) {
             return;
         }
+        const u32 own = thread(), share = own / kVectors;
+        f32 values[4];
+        fold_vectors<Op, kShares, kAtOnce>(
+            address<kWidth>(param, block, 0, own % kVectors * 4),
+            share < kShares ? share : block.parts, block.parts,
+            static_cast<u64>(kWidth * sizeof(f32)) * block.part_step, values);
+        sync(); // all know that they are last
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) {
+            ptx::store_shared(vector_of(own) + j * sizeof(f32), values[j]);
+        }
+        sync();
         T *results = param.base<T>(tile_.batch) + block.first;
         const u32 count = min_u32(kWidth, block.end - block.first);
-        if constexpr (kShares == 1) {
-            constexpr u32 kOwn = (kWidth + kThreads - 1) / kThreads;
-            f32 values[kOwn];
-            fold_parts<Op, kWidth, 1>(param, block, 0, thread(), count, values);
+#pragma unroll 1
+        for (u32 i = own; i < count; i += kThreads) {
+            f32 value = Op::nothing();
 #pragma unroll
-            for (u32 own = 0; own < kOwn; ++own) {
-                if (thread() + own * kThreads < count) {
-                    results[thread() + own * kThreads] = Convert<T>::from(values[own]);
-                }
+            for (u32 n = 0; n < kShares; ++n) {
+                value = Op::fold(value, ptx::load_shared(vector_of(n * kVectors + i / 4) +
+                                                         i % 4 * sizeof(f32)));
             }
-        } else {
-            const u32 share = thread() / kWidth;
-            f32 values[1] = {Op::nothing()};
-            if (share < kShares) {
-                fold_parts<Op, kWidth, kShares>(param, block, share, thread() % kWidth,
-                                                kWidth, values);
-            }
-            sync(); // all know that they are last
-            ptx::store_shared(scratch(0, thread()), values[0]);
-            sync();
-            if (thread() < count) {
-                f32 value = ptx::load_shared(scratch(0, thread()));
-#pragma unroll 8
-                for (u32 i = 1; i < kShares; ++i) {
-                    value = Op::fold(value,
-                                     ptx::load_shared(scratch(0, i * kWidth + thread())));
-                }
-                results[thread()] = Convert<T>::from(value);
-            }
+            results[i] = Convert<T>::from(value);
         }
+    }
+
+    // One result, whose parts lie one behind the other.
+    template <class Op, class T>
+    JG_DEVICE void finish_one(const MatrixParam &param, const ReducedBlock &block) const
+    {
+        static_assert(kTensorParts % 4 == 0, "vectors of partial results");
+        if (!exists() || !is_last(param, block)) {
+            return;
+        }
+        f32 values[4];
+        fold_vectors<Op, kThreads, 8>(address<1>(param, block, 0, 0), thread(),
+                                      block.parts / 4, 4 * sizeof(f32), values);
+        const f32 value = fold_lanes<Op, 1, 32>(
+            Op::fold(Op::fold(values[0], values[1]), Op::fold(values[2], values[3])));
+        sync(); // all know that they are last
+        if (lane() == 0) {
+            put(0, value);
+        }
+        sync();
+        if (thread() == 0) {
+            *param.base<T>(tile_.batch) = Convert<T>::from(fold_warps<Op>(0));
+        }
+    }
+
+    // Where thread `i` of the team puts four values.
+    JG_DEVICE u32 vector_of(u32 i) const
+    {
+        return scratch(i / 32, i % 32 * 4);
     }
 
     u64 workspace_;

@@ -52,18 +52,6 @@ struct MinOp {
     }
 };
 
-// Of the lanes whose numbers differ in the bits from kFirst up to, not with, kEnd; all of
-// them get it.
-template <class Op, u32 kFirst, u32 kEnd>
-JG_DEVICE f32 fold_lanes(f32 value)
-{
-#pragma unroll
-    for (u32 bit = kFirst; bit < kEnd; bit *= 2) {
-        value = Op::fold(value, ptx::exchange_lanes(value, bit));
-    }
-    return value;
-}
-
 // What all reductions share.
 template <class Op>
 struct ReductionForms {

@@ -120,6 +120,19 @@ JG_DEVICE u64 load_global_bits(u64 address)
     return bits;
 }
 
+// 16 bytes of a device address that is a multiple of 16, or what the values were.
+JG_DEVICE void load_vector_if(f32 (&values)[4], u64 address, bool exists)
+{
+    // clang-format off
+    asm volatile("{\n"
+                 ".reg .pred all;\n"
+                 "setp.ne.u32 all, %5, 0;\n"
+                 "@all ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+                 "}\n" : "+f"(values[0]), "+f"(values[1]), "+f"(values[2]), "+f"(values[3])
+                 : "l"(address), "r"(u32(exists)) : "memory");
+    // clang-format on
+}
+
 // Keeps an address in one register: the compiler would else rewrite what is added to it,
 // and carry a sum for each of several loads behind it.
 JG_DEVICE void hold_address(u64 &address)
