@@ -112,7 +112,19 @@
 #define EPILOGUE_ELEMS_CLK  32.0
 #define EPILOGUE_BYTES_CLK  40.0
 #define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
-#define LOAD_LATENCY_CLK    1400.0
+/* Of epilogues that write more than D, or draw random numbers, all of them by vectors; from
+ * ten of them in 128x256 and in 128x128 in turn, four sizes each
+ * (2026-11-26-h200-named-configs.jsonl). The part of a long call where both warpgroups have
+ * a tile at the same time, as eight warps hide what four do not; elements a clock whose
+ * random numbers, which are multiplications, show beside the other warpgroup's products;
+ * elements a clock that are folded to results of rows or of all, and of columns; and to
+ * those of columns in a warpgroup's own time, where it reads a matrix, too, in turn. */
+#define LONG_CALL_TOGETHER_PART  0.5
+#define RANDOM_TURN_ELEMS_CLK    8.0
+#define REDUCED_ELEMS_CLK        50.0
+#define REDUCED_COLUMN_ELEMS_CLK 17.0
+#define REDUCED_TURN_ELEMS_CLK   1.5
+#define LOAD_LATENCY_CLK         1400.0
 /* First fitted to 281 runs of few rows and few tiles on an H200
  * (2026-11-24-h200-few-rows.txt): how much later comes what is read once, from memory; the
  * least that a block of K takes of a ring's turn, and for each row and column of a tile
@@ -522,9 +534,51 @@ static double count_block_clk(const struct jg_trial *trial)
                                jg_row_boxes_clk(trial, JG_SM90A_COPIED_ROWS, ROW_BOX_CLK)));
 }
 
-static int count_long_calls(const struct jg_problem *problem)
+static bool is_random(const struct jg_problem *problem)
 {
-    return problem->epilogue != NULL ? (int)problem->epilogue->long_calls : 0;
+    return problem->epilogue != NULL && problem->epilogue->is_random;
+}
+
+static bool writes_more(const struct jg_problem *problem)
+{
+    bool found = false;
+    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
+         i++) {
+        found |= problem->epilogue->operands[i].role != JIT_GEMM_OPERAND_INPUT;
+    }
+    return found;
+}
+
+/* As many as take the time of one warpgroup's by itself. */
+static double count_long_calls(const struct jg_trial *trial)
+{
+    const struct jg_problem *problem = trial->problem;
+    const bool is_together =
+        trial->config.layout.pingpong == 0 && writes_more(problem) && !is_random(problem);
+    const double calls = problem->epilogue != NULL ? problem->epilogue->long_calls : 0;
+    return calls * (is_together ? LONG_CALL_TOGETHER_PART : 1.0);
+}
+
+/* Clocks of an element, for what is folded over tiles. In turn, only beside a matrix. */
+static double count_reduced_clk(const struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const bool in_turn = trial->config.layout.pingpong != 0;
+    const bool reads = trial->derived.output.loads_per_step > 0;
+    double clk = 0.0;
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        const bool of_columns = operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR;
+        if (!jg_operand_needs_workspace(operand)) {
+            continue;
+        }
+        if (!in_turn) {
+            clk += 1.0 / (of_columns ? REDUCED_COLUMN_ELEMS_CLK : REDUCED_ELEMS_CLK);
+        } else if (of_columns && reads) {
+            clk += 1.0 / REDUCED_TURN_ELEMS_CLK;
+        }
+    }
+    return clk;
 }
 
 static double count_epilogue_clk(const struct jg_trial *trial)
@@ -539,7 +593,8 @@ static double count_epilogue_clk(const struct jg_trial *trial)
         has_steps ? (double)jg_staged_columns(trial, &columns) / columns.count : 1.0;
     return tile_m * tile_n / ctas * whole *
            (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
-            count_long_calls(trial->problem) / LONG_CALL_ELEMS_CLK);
+            count_long_calls(trial) / LONG_CALL_ELEMS_CLK +
+            (trial->config.layout.pingpong != 0 ? 0.0 : count_reduced_clk(trial)));
 }
 
 /* Each CTA reads its share of all parts, and then the leader those of all CTAs, unless each
@@ -597,10 +652,14 @@ static double count_tile_clk(const struct jg_trial *trial)
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
                               output->loads_per_step == 0;
-        return (has_many ? PINGPONG_PART : 1.0) *
-                   jg_larger(blocks_clk,
-                             (blocks_clk + PINGPONG_EPILOGUE * epilogue_clk) / 2.0) +
-               PINGPONG_SHOWN * epilogue_clk;
+        const double elements =
+            (double)trial->config.layout.tile_m * trial->config.layout.tile_n;
+        const double random_clk =
+            is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0;
+        const double own_clk = blocks_clk + PINGPONG_EPILOGUE * epilogue_clk +
+                               elements * count_reduced_clk(trial);
+        return (has_many ? PINGPONG_PART : 1.0) * jg_larger(blocks_clk, own_clk / 2.0) +
+               PINGPONG_SHOWN * epilogue_clk + random_clk;
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
