@@ -402,6 +402,8 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     if (jg_has_row_groups(problem->group_by) &&
         problem->group_by != JIT_GEMM_GROUP_BY_ROWS) {
         print_flag("kTurnsLast", derived->turns_last, out);
+        print_number("kTurnedSlices", jg_max(derived->turned_slices, 1), out);
+        print_flag("kLeavesSlices", derived->leaves_slices, out);
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         print_flag("kPadsScales",

@@ -17,6 +17,8 @@ struct Config {
     static constexpr jg::GroupBy kGroupBy = jg::GroupBy::kOffsets;
     static constexpr bool kClearRest = false;
     static constexpr bool kTurnsLast = true;
+    static constexpr jg::u32 kTurnedSlices = 2;
+    static constexpr bool kLeavesSlices = true;
     static constexpr bool kPadsScales = false;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 256;

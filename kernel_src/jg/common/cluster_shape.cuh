@@ -105,10 +105,10 @@ struct ClusterShape {
         return of_part(bits(kBSlices, kCtaGroup) << (pair_rank() + n * kM));
     }
 
-    // This CTA by itself.
-    JG_DEVICE u16 own_mask() const
+    // All CTAs with this part of K.
+    JG_DEVICE u16 all_mask() const
     {
-        return of_part(1u << (m + n * kM));
+        return of_part(bits(kTiles, 1));
     }
 
     // This CTA's group, and the rank of its leader CTA.

@@ -12,8 +12,8 @@ struct WorkItem : WorkTile {
     u32 k_blocks;       // at least one; none: rows of no group, which are made 0
     bool is_last_split; // its CTA adds up all parts and runs the epilogue
     u32 k_end = 0;      // with groups along K, or a K of their own, where this one's ends
-    bool is_turned =
-        false;             // the CTAs of its cluster have the same rows and share no inputs
+    // The CTAs of its cluster have the same rows, in place of columns.
+    bool is_turned = false;
     bool is_whole = false; // its K has no parts, though that of other tiles has
 };
 

@@ -130,9 +130,10 @@ struct KernelContext {
             maps.settle(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Send A and B.
+            const u32 bytes = loader.bytes_of(item);
 #pragma unroll 1
             for (u32 k = 0; k < item.k_blocks; ++k) {
-                const ProducerStage stage = tiles.acquire();
+                const ProducerStage stage = tiles.acquire(bytes);
                 smem.input[stage.index].send(loader, stage.full, item, k, 1);
             }
             // Send what the epilogue reads, behind the last block of K.

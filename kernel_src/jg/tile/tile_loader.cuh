@@ -64,6 +64,16 @@ struct OperandLoader {
         });
     }
 
+    // The same, to this CTA only, without a multicast.
+    static JG_DEVICE void load_own(u8 *tile, const TensorMap *map, u64 *barrier, u32 slice,
+                                   u32 row, u32 k, u32 batch)
+    {
+        static_assert(!kPair, "a pair's bytes count in its leader");
+        for_each_box(slice, row, k, [&](u32 offset, auto... at) {
+            ptx::tma_load(tile + offset, map, barrier, at..., static_cast<i32>(batch));
+        });
+    }
+
     // A block of K of which only the first `own` are the group's; the rest is zero. `maps`:
     // of boxes of kRows of K and of one; `beyond`: K where the matrix has ended.
     template <u32 kRows>
@@ -172,7 +182,7 @@ struct OperandLoader {
     }
 };
 
-// May the CTAs of a cluster have other columns, and share nothing?
+// May the CTAs of a cluster have the same rows in place of columns?
 template <class Config>
 constexpr JG_DEVICE bool turns_last()
 {
@@ -185,12 +195,25 @@ constexpr JG_DEVICE bool turns_last()
     }
 }
 
+// Boxes of a tile of A, of which the CTAs of a cluster that lies across a group's rows load
+// one each for both.
+template <class Config>
+constexpr JG_DEVICE u32 turned_slices()
+{
+    if constexpr (turns_last<Config>()) {
+        return Config::kTurnedSlices;
+    } else {
+        return 1;
+    }
+}
+
 template <class Config, class Cluster>
 class TileLoader {
     enum : bool { kPair = Cluster::kCtaGroup == 2 };
     enum : u32 { kBRows = InputB<Config>::kRows };
     using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair,
                                   Config::kEvictFirst == EvictFirst::kA>;
+    using TurnedLoaderA = OperandLoader<InputA<Config>, turned_slices<Config>(), kPair>;
     using LoaderB = OperandLoader<InputB<Config>, Cluster::kBSlices, kPair,
                                   Config::kEvictFirst == EvictFirst::kB>;
 
@@ -221,6 +244,21 @@ class TileLoader {
         ptx::acquire_map(b_map_ + group);
     }
 
+    // Bytes that come of each of an item's blocks.
+    JG_DEVICE u32 bytes_of(const WorkItem &work) const
+    {
+        constexpr u32 kSlices = turned_slices<Config>();
+        u32 bytes = InputA<Config>::kLoadedBytes + InputB<Config>::kLoadedBytes;
+        if constexpr (kSlices > 1) {
+#pragma unroll
+            for (u32 slice = 1; slice < kSlices; ++slice) {
+                bytes -= has_slice(work, slice) ? 0
+                                                : InputA<Config>::kLoadedBytes / kSlices;
+            }
+        }
+        return bytes;
+    }
+
     JG_DEVICE void load(u8 *a_tile, u8 *b_tile, u64 *barrier, const WorkItem &work,
                         u32 k) const
     {
@@ -241,6 +279,10 @@ class TileLoader {
     // One of them, of a whole block.
     JG_DEVICE void load_a(u8 *tile, u64 *barrier, const WorkItem &work, u32 k) const
     {
+        if constexpr (turned_slices<Config>() > 1) {
+            load_slices_of_a(tile, barrier, work, k);
+            return;
+        }
         LoaderA::load(tile, a_map_ + group_of(work), barrier, cluster_.a_mask(),
                       cluster_.a_slice(), work.row, k,
                       map_batch<Config>(work, a_batch_step_));
@@ -249,11 +291,11 @@ class TileLoader {
     {
         const u32 group = group_of(work);
         if constexpr (turns_last<Config>()) {
-            if (work.is_turned) { // every slice, and to this CTA only
+            if (work.is_turned) { // every slice is this CTA's only
 #pragma unroll
                 for (u32 slice = 0; slice < Cluster::kBSlices; ++slice) {
-                    LoaderB::load(tile, b_map_ + group, barrier, cluster_.own_mask(), slice,
-                                  work.col, k, map_batch<Config>(work, b_batch_step_));
+                    LoaderB::load_own(tile, b_map_ + group, barrier, slice, work.col, k,
+                                      map_batch<Config>(work, b_batch_step_));
                 }
                 return;
             }
@@ -281,6 +323,39 @@ class TileLoader {
     }
 
   private:
+    // Does a slice of a tile's rows come? The first one does in any case, and all where
+    // each warpgroup multiplies all of a tile's rows.
+    static JG_DEVICE bool has_slice(const WorkItem &work, u32 slice)
+    {
+        constexpr u32 kSliceRows = Config::kBlockM / turned_slices<Config>();
+        constexpr bool kLeavesOut = Config::kLeavesSlices;
+        return !kLeavesOut || slice == 0 ||
+               work.row + slice * kSliceRows < work.group_end;
+    }
+
+    // Boxes have a slice of a tile's rows. CTAs of a turned cluster have the same rows and
+    // load a slice each, others all of their own.
+    JG_DEVICE void load_slices_of_a(u8 *tile, u64 *barrier, const WorkItem &work,
+                                    u32 k) const
+    {
+        static_assert(Cluster::kASlices == 1 && !kPair, "only turned clusters share A");
+        const TensorMap *map = a_map_ + group_of(work);
+        const u32 batch = map_batch<Config>(work, a_batch_step_);
+        if (work.is_turned) {
+            if (has_slice(work, cluster_.m)) {
+                TurnedLoaderA::load(tile, map, barrier, cluster_.all_mask(), cluster_.m,
+                                    work.row, k, batch);
+            }
+            return;
+        }
+#pragma unroll
+        for (u32 slice = 0; slice < turned_slices<Config>(); ++slice) {
+            if (has_slice(work, slice)) {
+                TurnedLoaderA::load_own(tile, map, barrier, slice, work.row, k, batch);
+            }
+        }
+    }
+
     // Which of the maps.
     static JG_DEVICE u32 group_of(const WorkItem &work)
     {

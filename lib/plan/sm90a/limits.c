@@ -194,6 +194,19 @@ static int count_loaded_rows(const struct jg_trial *trial)
                                   : tile_n;
 }
 
+/* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
+ * brings rows in boxes. */
+static int count_turned_slices(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    if (!trial->derived.turns_last) {
+        return 0;
+    }
+    return product->a.is_mn_major || jg_loads_by_threads(product) || product->has_row_boxes
+               ? 1
+               : 2;
+}
+
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
  * others: A is shared along N, B along M. */
 static void size_boxes(struct jg_trial *trial)
@@ -218,6 +231,11 @@ static void size_boxes(struct jg_trial *trial)
     }
     if (jg_product_gate_columns(product) > 1 && !product->b.is_mn_major) {
         derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
+    }
+    derived->turned_slices = count_turned_slices(trial);
+    if (derived->turned_slices > 1) {
+        derived->a_box.rows /= derived->turned_slices;
+        derived->leaves_slices = layout->tile_m >= 128 && layout->pingpong == 0;
     }
     derived->b_rows = count_loaded_rows(trial);
     if (derived->b_rows < layout->tile_n) {
