@@ -23,6 +23,9 @@
 #define USUAL_SMS           132
 #define LEAST_USUAL_CLUSTER 4
 
+/* Of L2, that keeps a group's B from one tile of rows to the next. */
+#define KEPT_B_PART 0.45
+
 /* Tiles and CTA counts are 32-bit numbers in the kernel. */
 #define MAX_TILES ((INT64_C(1) << 31) - 1)
 
@@ -246,6 +249,21 @@ static bool size_workspace(struct jg_trial *trial)
     return true;
 }
 
+/* Are tiles saved where clusters of two tiles along a group's rows are turned? Of elements
+ * of 8 bits that was not seen: clusters along the columns, whose tiles of rows are as
+ * short, took 0.95 to 1.00 of their time. But they read a group's B for each tile of rows,
+ * and where L2 does not keep that they took 0.97 to 1.10 of it, whatever else they
+ * save (2026-11-26-h200-groups-byte-tiles.jsonl). */
+static bool saves_tiles_by_turns(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const int bits = jg_dtype_bits(product->a.dtype);
+    const double b_bytes =
+        (double)product->n.size * (double)product->k.size * (double)bits / 8.0;
+    return trial->derived.turns_last && !trial->derived.promotes_sums &&
+           (bits > 8 || b_bytes > KEPT_B_PART * (double)trial->facts->l2_bytes);
+}
+
 /* False if there are more than any number can say. */
 static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
 {
@@ -256,10 +274,8 @@ static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
     const int64_t tiles_n =
         jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
     if (jg_has_row_groups(product->group_by)) {
-        /* Beside promoted sums turned clusters were not seen to save anything. */
-        return jg_groups_count_tiles(
-            &trial->config, product,
-            trial->derived.turns_last && !trial->derived.promotes_sums, ret_tiles);
+        return jg_groups_count_tiles(&trial->config, product, saves_tiles_by_turns(trial),
+                                     ret_tiles);
     }
     return jg_mul_checked(tiles_m, tiles_n, ret_tiles) &&
            jg_mul_checked(*ret_tiles, product->batch.size, ret_tiles);

@@ -104,6 +104,12 @@
  * rows are not among them. */
 #define L2_BYTES_CLK_GROUPS       37.0
 #define L2_BYTES_CLK_SMALL_GROUPS 28.0
+/* Elements of 8 bits whose sums stay in the tensor core draw as those of a matrix do, and
+ * what limits them is what comes to a CTA: three skewed problems of 512 rows a group took
+ * 681, 3311 and 244 us in tiles of 128x128, 0.90 of the dense rate and 0.90 being the rows
+ * that tiles have, and 768, 3795 and 265 in those of 64x256
+ * (2026-11-26-h200-groups-byte-tiles.jsonl). */
+#define TAKEN_BYTES_CLK_GROUPS 64.0
 /* What a tile of groups takes beside that of a matrix where both warpgroups end it: a round
  * of such tiles of four uniform problems, of whole clusters, was 0.6 to 1.3 us longer than
  * one of the dense product of as many rows, of tiles in turn 0.3 or less, and these were
@@ -309,10 +315,15 @@ static bool has_large_groups(const struct jg_product *product)
            !jg_sm90a_promotes(product);
 }
 
+static bool has_large_byte_groups(const struct jg_product *product)
+{
+    return has_large_groups(product) && jg_dtype_bits(product->a.dtype) <= 8;
+}
+
 /* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
 static double all_draw_rate_of(const struct jg_product *product)
 {
-    if (!jg_has_row_groups(product->group_by)) {
+    if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(product)) {
         return L2_BYTES_CLK;
     }
     return has_large_groups(product) ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK_SMALL_GROUPS;
@@ -419,7 +430,12 @@ static double count_draw_clk(const struct jg_trial *trial)
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
         /* Neighbours have other rows, or parts of K. */
-        return (drawn - SHARED_PART * count_common_bytes(trial)) / l2_rate_of(trial);
+        const double taken_clk = has_large_byte_groups(&trial->product)
+                                     ? (rows + columns) * row_bytes / TAKEN_BYTES_CLK_GROUPS
+                                     : 0.0;
+        return jg_larger((drawn - SHARED_PART * count_common_bytes(trial)) /
+                             l2_rate_of(trial),
+                         taken_clk);
     }
     const double shared = jg_lesser(jg_raster_shared_draw(trial) * row_bytes, drawn);
     const double far_clk = (drawn - SHARED_PART * (drawn - shared)) / l2_rate_of(trial);
