@@ -305,13 +305,14 @@ struct KernelContext {
             return;
         }
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
+        u32 left = item.k_blocks;
 #pragma unroll 1
-        for (u32 left = item.k_blocks; left > 0; --left) {
+        do { // there is one at least
             order.hold(left);
             auto stage = tiles.acquire();
             settle_copies<Config>();
             mma.issue(smem.input[stage.index()], stage, left == item.k_blocks);
-        }
+        } while (--left > 0);
         order.pass_on();
     }
 
