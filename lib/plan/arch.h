@@ -46,7 +46,9 @@ struct jg_derived {
     bool turns_last;    /* may a group's last clusters lie across its rows? */
     int turned_slices;  /* boxes of a tile of A, of which CTAs of such a cluster load one
                            each for both; 1: each loads all of its own; 0: there are none */
-    bool leaves_slices; /* are those left out of which a group has no rows? */
+    bool
+        halves_last; /* are entries of a last round that has few two each, of fewer rows? */
+    bool leaves_slices;              /* are those left out of which a group has no rows? */
     enum jg_evict_first evict_first; /* of the product's A and B */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are

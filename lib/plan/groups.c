@@ -401,7 +401,7 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
     if (problem->scale_rows == JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED) {
         words += problem->batch.size;
     }
-    return jg_align_up((words + 1) * (int64_t)sizeof(uint32_t), TABLE_STEP);
+    return jg_align_up((words + 2) * (int64_t)sizeof(uint32_t), TABLE_STEP);
 }
 
 struct jg_group_frame jg_groups_frame(const struct jg_config *config,

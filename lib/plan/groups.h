@@ -94,8 +94,9 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
 int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t groups,
                               const jit_gemm_scale *scale);
 
-/* Bytes of shared memory in which a CTA counts the tiles of the groups, or lists blocks of
- * rows (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */
+/* Bytes of shared memory in which a CTA counts the tiles of the groups, with where the list
+ * ends and where its entries are two each, or lists blocks of rows
+ * (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
 /* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn

@@ -404,6 +404,7 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
         print_flag("kTurnsLast", derived->turns_last, out);
         print_number("kTurnedSlices", jg_max(derived->turned_slices, 1), out);
         print_flag("kLeavesSlices", derived->leaves_slices, out);
+        print_flag("kHalvesLast", derived->halves_last, out);
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         print_flag("kPadsScales",

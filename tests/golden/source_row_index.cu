@@ -19,6 +19,7 @@ struct Config {
     static constexpr bool kTurnsLast = true;
     static constexpr jg::u32 kTurnedSlices = 2;
     static constexpr bool kLeavesSlices = true;
+    static constexpr bool kHalvesLast = true;
     static constexpr bool kPadsScales = false;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 256;

@@ -19,6 +19,7 @@ struct Config {
     static constexpr bool kTurnsLast = false;
     static constexpr jg::u32 kTurnedSlices = 1;
     static constexpr bool kLeavesSlices = false;
+    static constexpr bool kHalvesLast = false;
     static constexpr bool kPadsScales = false;
     static constexpr jg::u32 kBlockM = 128;
     static constexpr jg::u32 kBlockN = 32;

@@ -22,6 +22,10 @@
 // clusters is walked in bands of kBand columns, those of a band behind its others: L2 has
 // just had the columns of B that they read once more.
 //
+// With Config::kHalvesLast those entries that fill no more than half of the clusters of a
+// last round are two each: their CTAs' first rows, which the first math warpgroup
+// multiplies, and the others.
+//
 // Called by: prepare by one whole warp, then a synchronisation of the CTA; the rest as
 // TileOrder.
 #pragma once
@@ -47,17 +51,28 @@ class GroupedTileOrder {
     };
     enum : bool { kTurnsLast = Config::kTurnsLast };
     enum : u32 { kBand = 16 }; // in cluster tiles, an even number
-    // Where rows of scales begin that groups pad, one for each behind the other list.
-    enum : bool { kPadsScales = pads_scales<Config>() };
-    enum : u32 { kScaleRows = kPieces + 1 };
+    enum : bool {
+        kHalvesLast = Config::kHalvesLast,
+        kPadsScales = pads_scales<Config>(),
+    };
+    enum : u32 {
+        kHalfRows = Config::kBlockM / 2,
+        // Behind where the list ends: which entry is the first of two, and where rows of
+        // scales begin that groups pad, one for each.
+        kWhole = kPieces + 1,
+        kScaleRows = kWhole + (kHalvesLast ? 1 : 0),
+    };
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(!kTurnsLast || (Config::kClusterM == 2 && Config::kClusterN == 1 &&
                                   !Config::kTransposed),
                   "two tiles along the rows");
+    static_assert(!kHalvesLast || (Config::kScheduler == SchedulerKind::kStatic &&
+                                   !Config::kTransposed),
+                  "rounds of a fixed grid, and rows that warpgroups share out");
 
   public:
     struct alignas(16) Storage {
-        u32 first[kPieces + 1 + (kPadsScales ? kGroups : 0)];
+        u32 first[kScaleRows + (kPadsScales ? kGroups : 0)];
     };
     enum : bool { kPrepares = true };
 
@@ -78,6 +93,9 @@ class GroupedTileOrder {
         });
         if (threadIdx.x % 32 == 0) {
             first_[kPieces] = total;
+            if constexpr (kHalvesLast) {
+                first_[kWhole] = total - count_halved(total);
+            }
         }
         if constexpr (kPadsScales) {
             add_up(kGroups, first_ + kScaleRows,
@@ -87,7 +105,11 @@ class GroupedTileOrder {
 
     JG_DEVICE u32 total() const
     {
-        return first_[kPieces];
+        if constexpr (kHalvesLast) {
+            return 2 * first_[kPieces] - first_[kWhole];
+        } else {
+            return first_[kPieces];
+        }
     }
 
     JG_DEVICE bool has_rows(u32 group) const
@@ -97,6 +119,23 @@ class GroupedTileOrder {
 
     // An entry of the list, as this CTA sees it.
     JG_DEVICE WorkItem item(u32 entry) const
+    {
+        if constexpr (kHalvesLast) {
+            const u32 whole = first_[kWhole];
+            const u32 beyond = entry < whole ? 0 : entry - whole;
+            WorkItem item = whole_item(entry < whole ? entry : whole + beyond / 2);
+            if (entry >= whole) {
+                item.row += beyond % 2 * kHalfRows;
+                item.group_end = min_u32(item.group_end, item.row + kHalfRows);
+            }
+            return item;
+        } else {
+            return whole_item(entry);
+        }
+    }
+
+  private:
+    JG_DEVICE WorkItem whole_item(u32 entry) const
     {
         const u32 piece = piece_of(entry);
         const RowRange rows = rows_of(piece);
@@ -128,7 +167,14 @@ class GroupedTileOrder {
                         is_turned};
     }
 
-  private:
+    // Of so many entries, those that are two each.
+    static JG_DEVICE u32 count_halved(u32 entries)
+    {
+        const u32 clusters = gridDim.x / (Config::kClusterM * Config::kClusterN);
+        const u32 left = entries % clusters;
+        return entries > clusters && 2 * left <= clusters ? left : 0;
+    }
+
     // Sums of what `count_of` says of each of those before, a lane's at a time, and of all.
     template <class CountOf>
     static JG_DEVICE u32 add_up(u32 count, u32 *sums, CountOf count_of)

@@ -640,6 +640,19 @@ static bool may_turn_last(const struct jg_trial *trial)
     return jg_sm90a_has_turned_shape(trial) && !trial->derived.output.reduces;
 }
 
+/* May entries of a last round be two each, one for the rows of each warpgroup? Results that
+ * are counted or scaled by tiles need all of one. */
+static bool may_halve_last(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config *config = &trial->config;
+    return jg_has_row_groups(product->group_by) &&
+           product->group_by != JIT_GEMM_GROUP_BY_ROWS && !product->d_is_transpose &&
+           config->launch.scheduler == JG_SCHEDULER_STATIC &&
+           config->layout.pingpong == 0 && config->layout.tile_m >= 2 * OUTPUT_ROWS &&
+           !trial->derived.output.reduces && product->d.scale.kind == JIT_GEMM_SCALE_NONE;
+}
+
 /* Do two tiles side by side end where N does? */
 static bool has_whole_pairs(const struct jg_trial *trial)
 {
@@ -743,6 +756,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial);
     trial->derived.turns_last = may_turn_last(trial);
+    trial->derived.halves_last = may_halve_last(trial);
     if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {
         return false;

@@ -9,7 +9,6 @@ namespace {
 
 using jg::GroupBy;
 using jg::RowRange;
-
 constexpr u32 kTile = 16;
 constexpr u32 kDepth = 64; // the launch's K
 
@@ -31,6 +30,7 @@ struct GroupConfig : OrderConfig<kTile, kTile, kClusterRows, kClusterCols, 2, fa
     static constexpr GroupBy kGroupBy = kBy;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears, kPadsScales = false;
     static constexpr bool kOwnN = false, kOwnK = false, kTurnsLast = false;
+    static constexpr bool kHalvesLast = false;
     static constexpr u32 kRests = !kClears ? 0 : is_apart(kBy) ? kCount : 1;
     static constexpr u32 kPieces = kCount + kRests; // groups, then rows of none
 };
