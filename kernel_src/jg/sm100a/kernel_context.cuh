@@ -37,8 +37,6 @@ struct KernelContext {
     using ScaleLoaderT = ScaleLoader<Config, Cluster>;
     using ScaleCellsT = ScaleCells<Tmem<Config>::kSharedScaleCells, Config::kCtaGroup>;
     enum : u32 { kScaleBytes = ScaleTiles<Config>::kBytes }; // of a stage
-    static_assert(kScaleBytes == 0 || Config::kKGroup == 1,
-                  "a stage has one block's scales");
     using Output = OutputFrame<Config>;
     using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
@@ -47,12 +45,14 @@ struct KernelContext {
     using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Promoted = PromotedSums<Config, Partition>;
     enum : bool { kPromotes = promotes_block_scales<Config>() }; // after each block of K
-    static_assert(!kPromotes || Config::kKGroup == 1, "a stage has one block's scale");
+    static_assert((kScaleBytes == 0 && !kPromotes) || Config::kKGroup == 1,
+                  "a stage has one block's scales");
     enum : bool {
         kClearsRest = clears_rest<Config>(),
         // Whose results have a part for each group, which may lack rows.
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
         kLoadsForEpilogue = Config::kEpilogueLoadStages > 0,
+        kAlone = Cluster::kSize == 1,
     };
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -74,10 +74,7 @@ struct KernelContext {
     enum : u32 {
         kClcConsumers =
             Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
-            Cluster::kSize / Cluster::kCtaGroup
-    };
-    enum : bool { kAlone = Cluster::kSize == 1 };
-    enum : u32 {
+            Cluster::kSize / Cluster::kCtaGroup,
         kPartialsBarrier = 5, // 1 to 4 are those of teams and store tiles
         kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes,
     };
