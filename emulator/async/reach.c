@@ -75,8 +75,8 @@ static enum emu_severity severity_of(const struct emu_cta *cta,
 
 void emu_reaches_cta_exited(struct emu_cta *cta)
 {
-    for (unsigned i = 0; i < cta->reach_count; i++) {
-        const struct emu_reach *reach = &cta->reaches[i];
+    for (unsigned i = 0; cta->reaches != NULL && i < cta->reaches->count; i++) {
+        const struct emu_reach *reach = &cta->reaches->list[i];
         if (is_known(cta, reach)) {
             continue;
         }

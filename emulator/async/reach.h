@@ -8,6 +8,7 @@
 #define EMU_ASYNC_REACH_H
 
 #include "async/mbarrier.h"
+#include "exec/memory.h"
 
 /* The lanes of a warp arrive at an mbarrier of another CTA, and have published that. */
 struct emu_remote_arrival {

@@ -331,17 +331,29 @@ static bool refuse_unwritten(const struct emu_actor *actor, const struct emu_cta
 
 void emu_shared_reached(struct emu_cta *cta, struct emu_reach reach)
 {
+    if (cta->reaches == NULL) {
+        cta->reaches = emu_alloc(sizeof(*cta->reaches));
+    }
+    struct emu_reaches *all = cta->reaches;
     struct emu_reach *last = NULL;
-    for (unsigned i = 0; i < cta->reach_count && last == NULL; i++) {
-        last = cta->reaches[i].warp == reach.warp ? &cta->reaches[i] : NULL;
+    for (unsigned i = 0; i < all->count && last == NULL; i++) {
+        last = all->list[i].warp == reach.warp ? &all->list[i] : NULL;
     }
     if (last == NULL) {
-        EMU_GROW(cta->reaches, cta->reach_count);
-        last = &cta->reaches[cta->reach_count++];
+        EMU_GROW(all->list, all->count);
+        last = &all->list[all->count++];
     } else if (last->epoch == reach.epoch && !last->any && !reach.any) {
         reach.lanes |= last->lanes;
     }
     *last = reach;
+}
+
+void emu_reaches_free(struct emu_reaches *reaches)
+{
+    if (reaches != NULL) {
+        emu_free(reaches->list);
+        emu_free(reaches);
+    }
 }
 
 /* A read is over when its value is used, which no order of memory says: one that comes when

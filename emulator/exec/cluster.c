@@ -203,7 +203,7 @@ static void destroy_cta(struct emu_cta *cta)
         (*unit)->detach_cta(cta);
     }
     emu_shadow_free(cta->shadow);
-    emu_free(cta->reaches);
+    emu_reaches_free(cta->reaches);
     emu_free(cta->shared);
     emu_free(cta->shared_state);
     emu_origins_free_cta(cta);

@@ -183,15 +183,6 @@ struct emu_sm {
     uint32_t tensor_units; /* of 32 columns of tensor memory each: bits, set: allocated */
 };
 
-/* The last write of a warp of another CTA to a CTA's shared memory, or its last arrival
- * at an mbarrier there: lanes that did so in an epoch of the warp. */
-struct emu_reach {
-    struct emu_warp *warp;
-    const struct emu_insn *insn;
-    uint32_t epoch, lanes;
-    bool any; /* who knows one of the lanes knows of it: an arrival */
-};
-
 struct emu_cta {
     struct emu_cluster *cluster;
     struct emu_sm *sm; /* which other CTAs may share; NULL: none does */
@@ -204,12 +195,10 @@ struct emu_cta {
     uint32_t shared_bytes;   /* end of legal offsets */
     uint32_t dynamic_shared; /* offset of the dynamic part */
     struct emu_shadow *shadow;
-    struct emu_reach *reaches; /* where races are looked for */
-    unsigned reach_count;
-    struct emu_origin *origins; /* of its bytes; NULL: nobody asks */
+    struct emu_reaches *reaches; /* exec/memory.h; NULL: nobody has */
+    struct emu_origin *origins;  /* of its bytes; NULL: nobody asks */
     struct emu_warp *warps;
-    unsigned warp_count;
-    unsigned warps_left;
+    unsigned warp_count, warps_left;
     uint64_t lull;          /* counts the times without an end of a wait; see cluster.c */
     unsigned waiting_warps; /* found in this one */
     struct emu_cta_time *time; /* NULL: not timed */

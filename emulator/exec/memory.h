@@ -110,8 +110,21 @@ struct emu_cta *emu_shared_resolve(struct emu_warp *warp, const struct emu_insn 
                                    unsigned lane, uint32_t address, bool any_rank,
                                    uint32_t *ret_offset);
 
-/* Lanes have written to the shared memory of another CTA, in their warp's current epoch. */
+/* The last write of a warp of another CTA to a CTA's shared memory, or its last arrival
+ * at an mbarrier there: lanes that did so in an epoch of the warp. */
+struct emu_reach {
+    struct emu_warp *warp;
+    const struct emu_insn *insn;
+    uint32_t epoch, lanes;
+    bool any; /* who knows one of the lanes knows of it: an arrival */
+};
+struct emu_reaches {
+    struct emu_reach *list;
+    unsigned count;
+};
+/* Lanes have written to the shared memory of another CTA, or arrived there. */
 void emu_shared_reached(struct emu_cta *cta, struct emu_reach reach);
+void emu_reaches_free(struct emu_reaches *reaches);
 
 /* Generic or stated-space access of one lane, as ld/st/atom do; `space` as below. */
 enum emu_space {
