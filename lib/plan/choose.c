@@ -352,7 +352,8 @@ static void examine(const struct jg_arch *arch, struct jg_trial *trial)
     const struct jg_trial copied = try_repack(arch, trial, JG_REPACK_AB);
     const bool is_copied = copied.reason[0] == '\0';
     const bool is_loaded = loaded.reason[0] == '\0';
-    const int64_t sums = jg_split_use(&copied.config, copied.derived.tiles).bytes;
+    const int64_t sums =
+        jg_split_use(&copied.config, copied.derived.tiles, copied.derived.sums_bytes).bytes;
     const bool has_room = is_copied && jg_repack_has_room(&copied, sums);
     if (has_room &&
         (!is_loaded || copied.derived.predicted_us < loaded.derived.predicted_us)) {

@@ -154,7 +154,7 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
     if (counted > 0) {
         return counted * cluster;
     }
-    if (jg_cluster_parts(config) > 1 && cluster > 2) {
+    if (jg_keeps_sums(config) && cluster > 2) {
         return (int)jg_min(count_least(cluster, facts), facts->sm_count / cluster) *
                cluster;
     }
@@ -227,7 +227,7 @@ static bool size_workspace(struct jg_trial *trial)
     const struct jg_reduction_frame frame = jg_reduction_frame_make(
         &trial->config, product, &derived->output, size, problem->batch.size);
     const struct jg_workspace_use use =
-        jg_workspace_measure(&trial->config, derived->tiles, &frame,
+        jg_workspace_measure(&trial->config, derived->tiles, derived->sums_bytes, &frame,
                              epilogue != NULL ? epilogue->operands : NULL,
                              epilogue != NULL ? epilogue->operand_count : 0);
     if (use.words > JG_WORKSPACE_WORDS) {
@@ -292,7 +292,8 @@ bool jg_tiles_count(struct jg_trial *trial)
                                (long long)MAX_TILES, layout->tile_m, layout->tile_n);
     }
     if (parts > 1 &&
-        jg_split_use(&trial->config, derived->tiles).words > JG_WORKSPACE_WORDS) {
+        jg_split_use(&trial->config, derived->tiles, derived->sums_bytes).words >
+            JG_WORKSPACE_WORDS) {
         return jg_trial_reject(
             trial, "split_k=%d: a workspace has locks for %d tiles, the problem has %lld",
             parts, JG_WORKSPACE_TILES, (long long)derived->tiles);

@@ -43,8 +43,9 @@ enum jg_raster {
 enum jg_split_order {
     JG_SPLIT_SERIAL = 0,    /* that of K: the same bits in every launch */
     JG_SPLIT_UNORDERED = 1, /* the first, then as they come, then the last */
-    JG_SPLIT_CLUSTER = 2    /* that of K, by the CTAs of a cluster; of more parts than it
+    JG_SPLIT_CLUSTER = 2,   /* that of K, by the CTAs of a cluster; of more parts than it
                                takes, then by clusters, in a workspace */
+    JG_SPLIT_PARALLEL = 3   /* that of K, a share of D by each part, in a workspace */
 };
 
 /* The operand whose first tiles are brought to L2 while the grid before still runs. */

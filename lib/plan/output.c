@@ -391,7 +391,9 @@ static bool is_multiple(const jit_gemm_dim *dim, int64_t step)
 bool jg_divides_output(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    return jg_cluster_parts(config) > 1 && jg_workspace_parts(config) == 1 &&
+    const bool are_in_cluster =
+        jg_cluster_parts(config) > 1 && jg_workspace_parts(config) == 1;
+    return (are_in_cluster || jg_shares_in_workspace(config)) &&
            !jg_epilogue_reduces(trial->problem->epilogue) &&
            !computes_scales(trial->problem);
 }

@@ -71,11 +71,12 @@ struct jg_reduction_place jg_reduction_reserve(const struct jg_reduction_frame *
 }
 
 struct jg_workspace_use jg_workspace_measure(const struct jg_config *config, int64_t tiles,
+                                             int64_t staged_bytes,
                                              const struct jg_reduction_frame *frame,
                                              const struct jg_operand *operands,
                                              uint32_t operand_count)
 {
-    struct jg_workspace_use use = jg_split_use(config, tiles);
+    struct jg_workspace_use use = jg_split_use(config, tiles, staged_bytes);
     for (uint32_t i = 0; i < operand_count; i++) {
         if (jg_operand_needs_workspace(&operands[i])) {
             use.bytes = jg_max(use.bytes, JG_WORKSPACE_SUMS_OFFSET);

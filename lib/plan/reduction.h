@@ -42,9 +42,10 @@ struct jg_reduction_place jg_reduction_reserve(const struct jg_reduction_frame *
                                                const struct jg_operand *operand,
                                                struct jg_workspace_use *use);
 
-/* What a launch takes in all: of parts of K, of `tiles` of a CTA, and of all operands that
- * reduce. */
+/* What a launch takes in all: of parts of K, of `tiles` of a CTA that each stages so many
+ * bytes of, and of all operands that reduce. */
 struct jg_workspace_use jg_workspace_measure(const struct jg_config *config, int64_t tiles,
+                                             int64_t staged_bytes,
                                              const struct jg_reduction_frame *frame,
                                              const struct jg_operand *operands,
                                              uint32_t operand_count);

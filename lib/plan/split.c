@@ -50,17 +50,21 @@ int64_t jg_split_entries(const struct jg_config *config, int64_t tiles)
     return tiles + jg_split_tiles(config, tiles) * (jg_workspace_parts(config) - 1);
 }
 
-struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles)
+struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles,
+                                     int64_t staged_bytes)
 {
-    const int64_t tile_bytes =
-        (int64_t)config->layout.tile_m * config->layout.tile_n * (int64_t)sizeof(float);
+    const bool has_shares = jg_shares_in_workspace(config);
+    const int64_t tile_bytes = has_shares
+                                   ? staged_bytes
+                                   : (int64_t)config->layout.tile_m *
+                                         config->layout.tile_n * (int64_t)sizeof(float);
     if (jg_workspace_parts(config) <= 1) {
         return (struct jg_workspace_use){0};
     }
     tiles = count_split(config, tiles, count_tile_ctas(config));
     const int places = config->launch.split_order == JG_SPLIT_UNORDERED
                            ? 1 /* in which all add up */
-                           : jg_workspace_parts(config) - 1;
+                           : jg_workspace_parts(config) - (has_shares ? 0 : 1);
     return (struct jg_workspace_use){.words = 2 * tiles,
                                      .bytes = JG_WORKSPACE_SUMS_OFFSET +
                                               tiles * places * tile_bytes};
@@ -199,6 +203,16 @@ static bool check_tail(struct jg_trial *trial)
     return true;
 }
 
+/* Of parts that each write a share of D. */
+static bool check_parallel(struct jg_trial *trial)
+{
+    return !jg_shares_in_workspace(&trial->config) || jg_divides_output(trial) ||
+           jg_trial_reject(trial,
+                           "split_order=parallel: each part writes a share of D, and "
+                           "reductions and scales of D's blocks need all of a tile: serial "
+                           "and cluster fit");
+}
+
 bool jg_split_check(struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
@@ -209,7 +223,8 @@ bool jg_split_check(struct jg_trial *trial)
             split_k, (long long)product->k.size, (long long)count_blocks(product),
             jg_tile_k(product));
     }
-    return jg_invariance_check(trial) && check_cluster_parts(trial) && check_tail(trial);
+    return jg_invariance_check(trial) && check_cluster_parts(trial) && check_tail(trial) &&
+           check_parallel(trial);
 }
 
 enum { BARRIERS_OF_WARP = 3, SUMS_ALIGNMENT = 256 };
@@ -228,7 +243,7 @@ int64_t jg_cluster_sums_bytes(const struct jg_trial *trial,
                               const struct jg_team_columns *columns, int warps,
                               bool in_ring)
 {
-    if (jg_cluster_parts(&trial->config) <= 1) {
+    if (!jg_keeps_sums(&trial->config)) {
         return 0;
     }
     return (in_ring ? 0 : jg_tile_sums_bytes(trial, columns) + SUMS_ALIGNMENT) +
@@ -237,12 +252,12 @@ int64_t jg_cluster_sums_bytes(const struct jg_trial *trial,
 
 /* In order, all parts but the last are stored at the same time, and the last one loads them
  * one behind the other. Unordered, two waits lie one after the other: that of the others
- * for the first part, and that of the last part for all. Rows and columns beyond the
- * problem are not moved. */
+ * for the first part, and that of the last part for all. What parts in parallel take is the
+ * chip's to say. Rows and columns beyond the problem are not moved. */
 struct jg_split_cost jg_split_cost_of(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int others = jg_workspace_parts(config) - 1;
+    const int others = jg_shares_in_workspace(config) ? 0 : jg_workspace_parts(config) - 1;
     const bool is_unordered = config->launch.split_order == JG_SPLIT_UNORDERED;
     const int waits = (int)jg_min(others, is_unordered ? 2 : 1);
     return (struct jg_split_cost){
@@ -283,7 +298,8 @@ static struct jg_part_cluster tiles_of(const struct jg_trial *trial)
  * reductions need is no choice. */
 static bool has_room(const struct jg_trial *trial)
 {
-    const struct jg_workspace_use use = jg_split_use(&trial->config, trial->derived.tiles);
+    const struct jg_workspace_use use =
+        jg_split_use(&trial->config, trial->derived.tiles, trial->derived.sums_bytes);
     return jg_repack_has_room(trial, use.bytes);
 }
 
@@ -296,7 +312,7 @@ static bool has_place(const struct jg_trial *trial)
     const int64_t blocks = pipeline->stages * jg_max(pipeline->k_group, 1);
     const int least = layout->cluster_m * layout->cluster_n > 1 ? LEAST_SHARED_BLOCKS
                                                                 : LEAST_CLUSTER_BLOCKS;
-    return jg_cluster_parts(&trial->config) == 1 ||
+    return !jg_keeps_sums(&trial->config) ||
            (blocks >= least && trial->derived.waves <= 1.0);
 }
 
@@ -386,6 +402,54 @@ static void try_clusters(const struct jg_arch *arch, const struct jg_trial *tria
     }
 }
 
+/* The same with parts that each write a share of D: as many as run at once of all tiles,
+ * and fewer. */
+static void try_parallel(const struct jg_arch *arch, const struct jg_trial *trial,
+                         struct jg_part_cluster tiles, struct fastest *best)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct parts two = {2, JG_SPLIT_PARALLEL, 0, tiles, 0};
+    struct jg_trial part = *trial;
+    if (jg_ceil_div(trial->product.m.size, layout->tile_m) < tiles.m ||
+        jg_ceil_div(trial->product.n.size, layout->tile_n) < tiles.n) {
+        return;
+    }
+    complete(arch, &part, two);
+    if (!arch->derive(&part) || part.derived.waves > 1.0) {
+        return;
+    }
+    const double at_once = two.count / part.derived.waves + 1e-6;
+    const int most = at_once < JG_MAX_SPLIT_K ? (int)at_once : JG_MAX_SPLIT_K;
+    try_order(arch, trial, JG_SPLIT_PARALLEL, tiles, most, best);
+    if (count_blocks(&trial->product) >= (int64_t)most * MIN_BLOCKS) {
+        const struct parts all = {most, JG_SPLIT_PARALLEL, 0, tiles, 0};
+        take_if_faster(arch, trial, all, LEAST_GAIN, best);
+    }
+}
+
+static bool takes_parallel(const struct jg_arch *arch, const struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    return arch->has_parallel_parts && trial->problem->workspace_limit > 0 &&
+           (!override->has_split_order ||
+            override->values.launch.split_order == JG_SPLIT_PARALLEL);
+}
+
+/* In clusters that the config names, or in all that the chip has. A candidate by itself
+ * stands for those. */
+static void try_all_parallel(const struct jg_arch *arch, const struct jg_trial *trial,
+                             struct fastest *best)
+{
+    const struct jg_part_cluster *tiles = arch->part_clusters;
+    if (trial->override->has_cluster) {
+        try_parallel(arch, trial, tiles_of(trial), best);
+    } else if (trial->config.layout.cluster_m * trial->config.layout.cluster_n == 1) {
+        for (; tiles->m > 0; tiles++) {
+            try_parallel(arch, trial, *tiles, best);
+        }
+    }
+}
+
 /* May the CTAs of a cluster have the parts? A candidate by itself stands for its clusters
  * of parts, too. */
 static bool takes_cluster(const struct jg_trial *trial)
@@ -436,7 +500,11 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
             try_clusters(arch, trial, &best);
         }
     }
-    if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER) {
+    if (takes_parallel(arch, trial)) {
+        try_all_parallel(arch, trial, &best);
+    }
+    if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER &&
+        named != JG_SPLIT_PARALLEL) {
         try_order(arch, trial, named, unsplit.tiles, JG_MAX_SPLIT_K, &best);
         if (named <= JG_SPLIT_UNORDERED) {
             try_tail(arch, trial, named, &best);

@@ -38,6 +38,19 @@ static inline int jg_workspace_parts(const struct jg_config *config)
                : 1;
 }
 
+/* Does each of these write a share of D? */
+static inline bool jg_shares_in_workspace(const struct jg_config *config)
+{
+    return config->launch.split_k > 1 && config->launch.split_order == JG_SPLIT_PARALLEL;
+}
+
+/* Are accumulators of parts of K in shared memory until the CTA ends, which has one tile
+ * then? */
+static inline bool jg_keeps_sums(const struct jg_config *config)
+{
+    return jg_cluster_parts(config) > 1 || jg_shares_in_workspace(config);
+}
+
 /* A workspace for parts of K is taken where it saves this part of the time. */
 #define JG_LEAST_WORKSPACE_GAIN 0.03
 
@@ -54,8 +67,10 @@ struct jg_split_rounds {
 struct jg_split_rounds jg_split_rounds_of(const struct jg_trial *trial);
 
 /* What of a workspace a launch with this many tiles of a CTA takes to split K: locks, then
- * accumulators. Nothing where K is not split, or one cluster has all parts. */
-struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles);
+ * accumulators, of which a part has `staged_bytes` (jg_derived.sums_bytes) where each
+ * writes a share of D. Nothing where K is not split, or one cluster has all parts. */
+struct jg_workspace_use jg_split_use(const struct jg_config *config, int64_t tiles,
+                                     int64_t staged_bytes);
 
 /* Completes the trial's config with the override's number of parts of K, or with that of
  * the least predicted time among those that the problem's limit on the workspace allows. */

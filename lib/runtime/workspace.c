@@ -87,7 +87,8 @@ static jit_gemm_status measure(const struct jg_kernel *kernel,
         return JIT_GEMM_OK;
     }
     const int64_t tiles = count_tiles(kernel, params);
-    if (jg_split_use(config, tiles).words > JG_WORKSPACE_WORDS) {
+    if (jg_split_use(config, tiles, kernel->choice.derived.sums_bytes).words >
+        JG_WORKSPACE_WORDS) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
             "split the matrix over several launches, or create the kernel "
@@ -97,8 +98,8 @@ static jit_gemm_status measure(const struct jg_kernel *kernel,
             JG_WORKSPACE_TILES, params->m, params->n, params->batch, (long long)tiles);
     }
     const struct jg_reduction_frame frame = frame_of(kernel, params);
-    *ret_use = jg_workspace_measure(config, tiles, &frame, kernel->operands,
-                                    kernel->operand_count);
+    *ret_use = jg_workspace_measure(config, tiles, kernel->choice.derived.sums_bytes,
+                                    &frame, kernel->operands, kernel->operand_count);
     if (ret_use->words > JG_WORKSPACE_WORDS) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.workspace",
                        "split the matrix or the batch over several launches",
@@ -148,8 +149,9 @@ void jg_workspace_place_reductions(const struct jg_kernel *kernel,
         return;
     }
     const struct jg_reduction_frame frame = frame_of(kernel, params);
-    struct jg_workspace_use use = jg_workspace_measure(
-        &kernel->choice.config, count_tiles(kernel, params), &frame, NULL, 0);
+    struct jg_workspace_use use =
+        jg_workspace_measure(&kernel->choice.config, count_tiles(kernel, params),
+                             kernel->choice.derived.sums_bytes, &frame, NULL, 0);
     use.bytes = jg_max(use.bytes, JG_WORKSPACE_SUMS_OFFSET);
     for (uint32_t i = 0; i < kernel->operand_count; i++) {
         if (jg_operand_needs_workspace(&kernel->operands[i])) {
@@ -172,7 +174,8 @@ void jg_workspace_place_copies(const struct jg_kernel *kernel,
     if (kernel->choice.config.kernel != JG_KERNEL_REFERENCE) {
         const struct jg_reduction_frame frame = frame_of(kernel, params);
         use = jg_workspace_measure(&kernel->choice.config, count_tiles(kernel, params),
-                                   &frame, kernel->operands, kernel->operand_count);
+                                   kernel->choice.derived.sums_bytes, &frame,
+                                   kernel->operands, kernel->operand_count);
     }
     if (jg_is_repacked(&kernel->choice.config)) {
         jg_repack_fill(kernel, params, use.bytes, keys, &ret_first->repack);

@@ -89,7 +89,10 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  jg_scale_is_square(&problem->d.scale) ? "jg/epilogue/square_blocks.cuh"
                                                        : "jg/epilogue/quantise.cuh",
                  out);
-    print_header(jg_workspace_parts(&choice->config) > 1, "jg/epilogue/partial_sums.cuh",
+    print_header(jg_workspace_parts(&choice->config) > 1,
+                 jg_shares_in_workspace(&choice->config)
+                     ? "jg/epilogue/workspace_shares.cuh"
+                     : "jg/epilogue/partial_sums.cuh",
                  out);
     print_header(jg_cluster_parts(&choice->config) > 1,
                  choice->derived.output.divided ? "jg/epilogue/cluster_shares.cuh"

@@ -477,6 +477,7 @@ int main(void)
     open_driver();
     test_kernel("512x512x512 bf16", 0);
     test_kernel("512x512x512 bf16 config=split_k=4 split_order=cluster", 0);
+    test_kernel("512x512x512 bf16 config=split_k=8 split_order=parallel", 0);
     test_kernel("512x512x512 bf16 config=tile=128x128 pingpong=1 cluster=2x1", 0);
     test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=repack=ab", 2);
     test_kernel("512x512x512 bf16 input_align=2 output_align=2 config=split_k=2 repack=ab",

@@ -24,6 +24,13 @@ LOADED_BY_ALL = ("a load of tensor memory is of the warp as a whole, and so is t
                  "the same instructions without it")
 
 OWN_BUFFER = "the CTA has one tile, and a buffer for each of its store tiles: nothing was stored from one before"
+LEFT = "a part leaves its share to another one only where not all run at once"
+SHARES = {
+    ("shares: release and acquire made relaxed", 1): LEFT,
+    ("shares: count one more", 1): LEFT,
+    ("shares: drop the clearing of a word", 0): LEFT,
+    ("shares: drop a load", 0): "alpha comes by value",
+    ("shares: another lane's sum", 0): "the number of the warp, which all of its lanes have"}
 LOADS_FIRST = "the first warp is the one that loads; what the others do comes after its copies"
 
 ALONE = "a CTA without a cluster: its barrier orders the init before all who use what is initialised"
@@ -187,6 +194,22 @@ KERNELS = {
         "only": "parts", "harmless": {("parts: drop bar.sync", 3): OWN_BUFFER},
         "run": ["33x40x1100", "bf16", "--arch", "sm_90a", "--config",
                 "tile=64x32 stages=3 split_k=12 split_order=cluster cluster_k=4"],
+    },
+    # Only how parts of K meet in a workspace where each writes a share of D: lanes add up a vector
+    # together, or one by itself.
+    "sm_90a parts of K with a share each, many lanes": {
+        "of": "wgmma.mma_async",
+        "sms": 12,
+        "only": "shares", "harmless": SHARES | {("shares: drop bar.warp.sync", i): CONVERGES for i in (0, 2, 3)},
+        "run": ["33x40x1100", "bf16", "--arch", "sm_90a", "--config",
+                "tile=64x32 swap_ab=1 stages=3 split_k=6 split_order=parallel"],
+    },
+    "sm_90a parts of K with a share each": {
+        "of": "wgmma.mma_async",
+        "sms": 12,
+        "only": "shares", "harmless": SHARES | {("shares: drop bar.warp.sync", i): CONVERGES for i in (0, 3, 4)},
+        "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
+                "tile=128x128 cluster=2x1 stages=3 split_k=3 split_order=parallel"],
     },
     # Only what reductions add (the rest is that of kernels above): a team's warps above each
     # other and side by side, in two steps.

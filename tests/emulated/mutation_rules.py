@@ -82,6 +82,13 @@ def one_more(guard, opcode, operands):
                   f"{opcode} {', '.join(parts)};")
 
 
+def one_more_wide(guard, opcode, operands):
+    parts = operand_list(operands)
+    was, parts[-1] = parts[-1], "mutant"
+    return scoped(f".reg .b64 mutant;\nadd.u64 mutant, {was}, 1;", guard,
+                  f"{opcode} {', '.join(parts)};")
+
+
 def later_group(guard, opcode, operands):
     return f"{guard}{opcode} {int(operands.strip(' ;')) + 1};"
 
@@ -212,6 +219,17 @@ RULES = {
     "parts: drop the count of a part": drop(r"red\.release[\w.]*"),
     "parts: drop the clearing of a lock": drop(r"st\.global\.u32"),
     "parts: drop a vector of sums": drop(r"(?:st\.global|ld\.global)\.v4\.f32"),
+    "shares: release and acquire made relaxed": rewrite(r"atom\.acq_rel[\w.]*", relaxed),
+    "shares: count one more": rewrite(r"atom\.acq_rel[\w.]*", one_more_wide),
+    "shares: acquire made relaxed": rewrite(r"ld\.acquire[\w.]*", relaxed),
+    "shares: drop the clearing of a word": drop(r"st\.global\.u64"),
+    "shares: drop a copy": drop(r"cp\.async\.bulk\.global[\w.:]*"),
+    "shares: drop the wait for copies": drop(r"cp\.async\.bulk\.wait_group"),
+    "shares: drop fence.proxy.async": drop(r"fence\.proxy\.async[\w.:]*"),
+    "shares: drop bar.warp.sync": drop(r"bar\.warp\.sync"),
+    "shares: drop a barrier": drop(r"bar\.(?:sync|arrive)[\w.]*"),
+    "shares: drop a load": drop(r"ld\.global(?:\.v[24])?\.f32"),
+    "shares: another lane's sum": rewrite(r"shfl\.sync\.idx[\w.]*", keep_own),
     "back to back: drop griddepcontrol.wait": drop(r"griddepcontrol\.wait"),
     "back to back: only the first warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(True)),
     "back to back: only the last warp waits": rewrite(r"griddepcontrol\.wait", by_one_warp(False)),

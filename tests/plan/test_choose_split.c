@@ -108,6 +108,85 @@ Test(choose_split, workspace_is_taken_for_parts_of_k_where_it_saves_three_percen
     }
 }
 
+/* Staged, columns of D are a multiple of 64, of a transposed product one of a warp's rows.
+ */
+Test(choose_split, parallel_parts_of_k_have_a_place_of_the_workspace_each)
+{
+    static const struct {
+        const char *text;
+        int64_t ctas, tile_bytes;
+    } rows[] = {
+        {"512x512x16384 bf16 config=tile=128x128 cluster=2x1 split_k=8", 128, 65536},
+        {"400x400x40000 bf16 config=tile=128x208 cluster=2x2 split_k=15", 120, 131072},
+        {"64x64x65536 bf16 config=tile=64x32 swap_ab=1 split_k=64", 128, 8192},
+        {"300x300x40000 bf16 config=tile=128x128 cluster=2x2 split_k=4", 64, 65536},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "%s split_order=parallel", rows[i].text);
+        const struct jg_choice choice = choose(text);
+
+        cr_expect_eq(choice.derived.grid_ctas, rows[i].ctas, "%s", text);
+        cr_expect_eq(choice.derived.workspace_bytes,
+                     8 * 4096 + rows[i].ctas * rows[i].tile_bytes, "%s: %lld", text,
+                     (long long)choice.derived.workspace_bytes);
+        cr_expect_eq(choice.config.launch.scheduler, JG_SCHEDULER_SINGLE);
+        cr_expect(choice.derived.output.divided);
+    }
+}
+
+/* As many as run at once of all tiles, however small the workspace may be. */
+Test(choose_split, parallel_parts_are_chosen_where_all_run_at_once_and_have_room)
+{
+    static const struct {
+        const char *text;
+        bool is_parallel;
+    } rows[] = {
+        {"512x512x16384 bf16 workspace=64m", true},
+        {"400x400x40000 bf16 workspace=64m", true},
+        {"64x64x65536 bf16 workspace=64m", true},
+        {"512x512x16384 bf16 workspace=64k", false},
+        {"512x512x16384 bf16", false},
+        {"512x512x16384 bf16 workspace=64m invariant=m", false},
+        {"4096x4096x4096 bf16 workspace=64m", false},
+        {"512x512x16384 bf16 workspace=64m config=split_order=serial", false},
+        {"512x512x16384 bf16 workspace=64m config=cluster=2x2", true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+
+        cr_expect_eq(jg_shares_in_workspace(&choice.config), rows[i].is_parallel, "%s",
+                     rows[i].text);
+        cr_expect(!rows[i].is_parallel || choice.derived.waves <= 1.0, "%s", rows[i].text);
+    }
+}
+
+Test(choose_split, parallel_parts_are_refused_for_outputs_of_a_whole_tile_and_on_sm_100a)
+{
+    static const char whole[] =
+        "split_order=parallel: each part writes a share of D, and reductions and scales of "
+        "D's blocks need all of a tile: serial and cluster fit";
+    static const struct {
+        const char *arch, *text, *message;
+    } rows[] = {
+        {"sm_90a", "200x384x4096 bf16 d=e4m3 d_scale=1x128", whole},
+        {"sm_90a", "200x384x4096 bf16 d=mxfp8", whole},
+        {"sm_100a", "200x384x4096 bf16",
+         "split_order=parallel: there is no such kernel of this chip; serial, unordered and "
+         "cluster fit"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_arch *arch = jg_arch_find(rows[i].arch);
+        struct jg_problem problem = plan_problem(rows[i].text);
+        strcpy(problem.config, "split_k=4 split_order=parallel");
+        struct jg_choice choice;
+
+        cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_ARGUMENT);
+        cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s", jg_error_text());
+    }
+}
+
 Test(choose_split, parts_of_k_in_a_cluster_need_no_workspace_and_a_cluster_for_each_tile)
 {
     const struct jg_choice serial =

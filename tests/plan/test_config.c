@@ -268,6 +268,7 @@ Test(config, override_prints_in_one_order_and_parses_back)
         "split_order=unordered",
         "split_order=cluster",
         "split_k=2 split_tail=74",
+        "split_order=parallel",
         "swap_ab=0",
         "swap_ab=1",
         "tile=64x128 stages=8 pdl=1",
@@ -305,7 +306,7 @@ Test(config, every_message)
          "config: '1' at column 12 is no value of 'split_tail'; give the cluster tiles of a "
          "wave, from 2 to 1024"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
-                            "serial, unordered or cluster"},
+                            "serial, unordered, cluster or parallel"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},

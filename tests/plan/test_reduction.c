@@ -97,8 +97,9 @@ Test(reduction, limit_on_the_workspace_is_for_parts_of_k_only)
     cr_expect_gt(split.config.launch.split_k, 1);
     cr_expect_eq(whole.config.launch.split_k, 1);
     cr_expect_gt(whole.derived.workspace_bytes, 32 * 1024);
-    cr_expect_gt(split.derived.workspace_bytes,
-                 jg_split_use(&split.config, split.derived.tiles).bytes);
+    cr_expect_gt(
+        split.derived.workspace_bytes,
+        jg_split_use(&split.config, split.derived.tiles, split.derived.sums_bytes).bytes);
 }
 
 Test(reduction, more_blocks_than_counters_are_refused_with_their_number)

@@ -115,7 +115,8 @@ Test(repack, copies_lie_behind_all_else_in_the_workspace)
         plan_choose(arch_of("sm_90a"), "333x345x1001 bf16 layout=tn batch=3 input_align=2 "
                                        "config=tile=64x128 split_k=3 repack=ab");
     const struct jg_repack_size size = {333, 345, 1001, 3};
-    const int64_t sums = jg_split_use(&choice.config, choice.derived.tiles).bytes;
+    const int64_t sums =
+        jg_split_use(&choice.config, choice.derived.tiles, choice.derived.sums_bytes).bytes;
     const struct jg_repack_room room =
         jg_repack_place(&choice.config, &choice.product, size, sums + 1);
 

@@ -36,6 +36,11 @@ struct SplitTail<Config, true> {
     enum : u32 { kWave = Config::kSplitTail };
 };
 
+// Do these CTAs each write a share of D (epilogue/workspace_shares.cuh)?
+template <class Config>
+constexpr bool shares_in_workspace =
+    Config::kDividesOutput &&ClusterParts<Config>::kCount == 1;
+
 template <u32 kClusterM, u32 kClusterN, u32 kCtasOfGroup = 1, u32 kPartsOfK = 1>
 struct ClusterShape {
     enum : u32 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ClusterSumsStorage: the shared memory of ClusterSums (cluster_sums.cuh), or of
 // ClusterShares (cluster_shares.cuh); nothing where the CTAs of a cluster do not share a
-// tile's K. The sums are in it, or in the input ring, which nobody needs any more when they
-// are stored.
+// tile's K. WorkspaceSharesStorage: that of WorkspaceShares (workspace_shares.cuh). The
+// sums are in it, or in the input ring, which nobody needs any more when they are stored.
 #pragma once
 #include <jg/common/cluster_shape.cuh>
 #include <jg/debug/waits.cuh>
@@ -47,6 +47,22 @@ struct ClusterSumsStorage {
 };
 template <class Config, u32 kWarps>
 struct ClusterSumsStorage<Config, kWarps, 1> {
+};
+
+template <class Config>
+struct WorkspaceSharesStorage {
+    ClusterSumsMemory<Config::kSumsBytes, Config::kSumsInRing> sums;
+    u32 shares; // that this CTA writes, a bit each
+};
+
+// Of a CTA: what its parts of K take.
+template <class Config, u32 kWarps, bool kInWorkspace = shares_in_workspace<Config>>
+struct PartsStorage {
+    using Type = ClusterSumsStorage<Config, kWarps>;
+};
+template <class Config, u32 kWarps>
+struct PartsStorage<Config, kWarps, true> {
+    using Type = WorkspaceSharesStorage<Config>;
 };
 
 } // namespace jg

@@ -20,6 +20,8 @@ template <class Config, class Partition, class Cluster>
 class ClusterSums; // cluster_sums.cuh
 template <class Config, class Partition, class Cluster>
 class ClusterShares; // cluster_shares.cuh
+template <class Config, class Partition>
+class WorkspaceShares; // workspace_shares.cuh
 template <class Config, class Partition, u32 kThreads>
 class RestRows; // rest_rows.cuh
 

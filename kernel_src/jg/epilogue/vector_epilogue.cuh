@@ -216,7 +216,7 @@ class VectorEpilogue {
             Inputs inputs;
             inputs.operands.load_columns(params.operands, coord);
             inputs.scales.load_columns(params, coord);
-            const typename Shares::template Cursor<CoordT, D, kAcross> at{
+            const typename Shares::template Cursor<CoordT, D> at{
                 coord, matrices.d.template element<D>(coord.row, coord.col, coord.batch),
                 typename Shares::Step(shares, step, coord.count > 0), row,
                 first + kPassRows >= Shares::kShare};

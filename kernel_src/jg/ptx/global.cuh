@@ -176,6 +176,23 @@ JG_DEVICE void load_global_4(f32 *v, u64 address)
     // clang-format on
 }
 
+// One, two or four, of an address that is a multiple of as many bytes.
+template <u32 kCount>
+JG_DEVICE void load_global_some(f32 (&v)[kCount], u64 address)
+{
+    // clang-format off
+    if constexpr (kCount == 1) {
+        asm volatile("ld.global.f32 %0, [%1];" : "=f"(v[0]) : "l"(address) : "memory");
+    } else if constexpr (kCount == 2) {
+        asm volatile("ld.global.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(v[0]), "=f"(v[1]) : "l"(address) : "memory");
+    } else {
+        static_assert(kCount == 4, "no such load");
+        load_global_4(v, address);
+    }
+    // clang-format on
+}
+
 JG_DEVICE void store_global_4(u64 address, f32 x, f32 y, f32 z, f32 w)
 {
     // clang-format off
@@ -320,6 +337,26 @@ JG_DEVICE u32 add_acquire_release(u64 address, u32 value)
     // clang-format off
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
                  : "=r"(before) : "l"(address), "r"(value) : "memory");
+    // clang-format on
+    return before;
+}
+
+// The same of counters of 64 bits.
+JG_DEVICE u64 load_acquire_wide(u64 address)
+{
+    u64 value;
+    // clang-format off
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    // clang-format on
+    return value;
+}
+
+JG_DEVICE u64 add_acquire_release_wide(u64 address, u64 value)
+{
+    u64 before;
+    // clang-format off
+    asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(before) : "l"(address), "l"(value) : "memory");
     // clang-format on
     return before;
 }

@@ -171,6 +171,15 @@ JG_DEVICE void tma_store(const void *source, const TensorMap *map, i32 inner, i3
     // clang-format on
 }
 
+// `bytes` of them, a multiple of 16, as they lie; complete as tma_store is.
+JG_DEVICE void bulk_store(u64 target, const void *source, u32 bytes)
+{
+    // clang-format off
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :: "l"(target), "r"(shared_address(source)), "r"(bytes) : "memory");
+    // clang-format on
+}
+
 JG_DEVICE void tma_store_commit()
 {
     // clang-format off

@@ -63,6 +63,15 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 }
             }
         }
+        if constexpr (Kernel::kSharesParts) {
+            if (roles.is_load_warp()) {
+                __syncwarp();
+                WorkspaceShares<Config, typename Kernel::Partition>::meet(
+                    params, kernel.smem.sums,
+                    Kernel::Output::tile(kernel.scheduler.first_item()),
+                    Kernel::kSharesBarrier);
+            }
+        }
     } else {
         ptx::take_registers<Config::kPingpong      ? Roles::kPingpongMathRegisters
                             : Config::kThreadLoads ? Roles::kMathRegistersBeside

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // KernelContext: what a CTA of the Hopper kernel works with, and its roles. Owners are
-// members; none of them points to another, so that all of them can be registers.
-//
-// Called by gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is
+// members that do not point to each other, so that all can be registers. Called by gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is
 // synchronised, each role by its own threads. A role returns when the scheduler has no more
 // work for its cluster.
 #pragma once
@@ -33,11 +31,10 @@ struct KernelContext {
                                  stage_fillers<Config>(Roles::kLoadWarps)>;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
-    enum : u32 {
-        kPassBarrier = 8, // and 9; those before are other modules'
-        kSumsBarrier = 10,
-    };
+    // Each of two, but the second; those before are other modules'.
+    enum : u32 { kPassBarrier = 8, kSumsBarrier = 10, kSharesBarrier = 11 };
     enum : bool {
+        kSharesParts = shares_in_workspace<Config>,
         kScales = promotes_block_scales<Config>(),
         kClearsRest = clears_rest<Config>(),
         // Whose results have a part for each group, which may lack rows.
@@ -360,21 +357,28 @@ struct KernelContext {
     JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
                               Boxes &boxes, const WorkItem &item) const
     {
-        if constexpr (Config::kDividesOutput) {
+        const auto of_d = Output::shape(shape, item);
+        const WorkTile tile = Output::tile(item);
+        if constexpr (kSharesParts) {
+            WorkspaceShares<Config, Partition> parts(params, smem.sums, smem.input, of_d,
+                                                     tile, roles.consumer(),
+                                                     roles.math_warp(), kSharesBarrier);
+            settle_parts(sums);
+            parts.store(Accumulators(sums));
+            while (parts.next()) {
+                epilogue.run(params, of_d, parts, smem, boxes, tile);
+            }
+        } else if constexpr (Config::kDividesOutput) {
             const ClusterSumsT parts = parts_of_cluster(item);
             settle_parts(sums);
             parts.add_up(Accumulators(sums));
-            epilogue.run(params, Output::shape(shape, item), parts, smem, boxes,
-                         Output::tile(item));
+            epilogue.run(params, of_d, parts, smem, boxes, tile);
         } else {
-            if constexpr (Config::kSplitK > 1) {
-                if (!add_parts(sums, item)) {
-                    return;
-                }
+            if (!add_parts(sums, item)) {
+                return;
             }
             const Accumulators acc(sums);
-            epilogue.run(params, Output::shape(shape, item), acc, smem, boxes,
-                         Output::tile(item));
+            epilogue.run(params, of_d, acc, smem, boxes, tile);
         }
     }
 

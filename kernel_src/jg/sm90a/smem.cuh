@@ -41,7 +41,7 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
-    ClusterSumsStorage<Config, Roles::kMathWarps> sums;
+    typename PartsStorage<Config, Roles::kMathWarps>::Type sums;
     RowIndices<Config> rows;
     LineEnds<Config> line_ends;
 

@@ -611,6 +611,11 @@ static bool check_split(struct jg_trial *trial)
         return jg_trial_reject(trial, "split_order=cluster: a cluster that has parts of K "
                                       "has one tile: scheduler=single");
     }
+    if (jg_shares_in_workspace(&trial->config)) {
+        return jg_trial_reject(trial,
+                               "split_order=parallel: there is no such kernel of this "
+                               "chip; serial, unordered and cluster fit");
+    }
     return jg_split_check(trial);
 }
 

@@ -132,7 +132,7 @@ void jg_sm90a_complete(struct jg_trial *trial)
     }
     /* What parts add up in shared memory stays there until the CTA ends. */
     config->launch.scheduler =
-        jg_cluster_parts(config) > 1 ? JG_SCHEDULER_SINGLE : JG_SCHEDULER_STATIC;
+        jg_keeps_sums(config) ? JG_SCHEDULER_SINGLE : JG_SCHEDULER_STATIC;
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
     config->pipeline.stages =

@@ -173,6 +173,10 @@
 /* The same where each writes its share of D, of what comes from other CTAs
  * (2026-11-26-h100-divided.jsonl). */
 #define SHARE_BYTES_CLK 16.0
+/* The same of parts in a workspace that each write a share: clocks until all know that all
+ * are there, and bytes of a tile per clock that each of them stores and loads. */
+#define PARALLEL_CLK       2000.0
+#define PARALLEL_BYTES_CLK 32.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
  * and that come to it in all; and what all CTAs of a GPC draw at most, of inputs that L2
  * holds, and how much longer that takes of others, which come from memory more than once.
@@ -350,7 +354,7 @@ static bool shares_inputs(const struct jg_trial *trial)
 
 static bool has_shared_parts(const struct jg_trial *trial)
 {
-    return jg_cluster_parts(&trial->config) > 1 && shares_inputs(trial);
+    return jg_keeps_sums(&trial->config) && shares_inputs(trial);
 }
 
 /* The most CTAs of clusters of parts that a GPC has: clusters go to one GPC after the
@@ -601,7 +605,7 @@ static double count_epilogue_clk(const struct jg_trial *trial)
 {
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
-    const int ctas = trial->derived.output.divided ? jg_cluster_parts(&trial->config) : 1;
+    const int ctas = trial->derived.output.divided ? trial->config.launch.split_k : 1;
     const struct jg_team_columns columns = {.count = trial->derived.team_columns};
     const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
                            !trial->product.d_is_transpose;
@@ -615,8 +619,11 @@ static double count_epilogue_clk(const struct jg_trial *trial)
 
 /* Each CTA reads its share of all parts, and then the leader those of all CTAs, unless each
  * writes its own. */
-static double count_cluster_sums_clk(const struct jg_trial *trial)
+static double count_sums_clk(const struct jg_trial *trial)
 {
+    if (jg_shares_in_workspace(&trial->config)) {
+        return PARALLEL_CLK + 2.0 * jg_split_cost_of(trial).sums_bytes / PARALLEL_BYTES_CLK;
+    }
     if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
     }
@@ -680,8 +687,7 @@ static double count_tile_clk(const struct jg_trial *trial)
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
     const double group_clk = has_group_tiles ? GROUP_TILE_CLK : 0.0;
-    return blocks_clk + group_clk + count_cluster_sums_clk(trial) +
-           count_narrow_store_clk(trial) +
+    return blocks_clk + group_clk + count_sums_clk(trial) + count_narrow_store_clk(trial) +
            jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
 }
 

@@ -138,7 +138,7 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
     const bool has_room = !override->has_stages ||
                           override->values.pipeline.stages >= count_sums_stages(trial);
     const bool is_free = jg_divides_output(trial) || jg_output_loads(trial->problem) == 0;
-    return jg_cluster_parts(&trial->config) > 1 && is_free && has_room;
+    return jg_keeps_sums(&trial->config) && is_free && has_room;
 }
 
 struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
@@ -514,7 +514,9 @@ static bool check_cluster(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_config_launch *launch = &trial->config.launch;
-    const bool has_parts = launch->split_k > 1 && launch->split_order == JG_SPLIT_CLUSTER;
+    const bool has_parts =
+        launch->split_k > 1 && (launch->split_order == JG_SPLIT_CLUSTER ||
+                                launch->split_order == JG_SPLIT_PARALLEL);
     if (has_parts ? is_part_cluster(layout)
                   : has_pair(jg_sm90a_clusters, JG_SM90A_CLUSTERS, layout->cluster_m,
                              layout->cluster_n)) {

@@ -19,7 +19,7 @@ int64_t plan_workspace_bytes(int tile_m, int tile_n, int split_k, bool is_serial
         .layout = {.tile_m = tile_m, .tile_n = tile_n},
         .launch = {.split_k = split_k,
                    .split_order = is_serial ? JG_SPLIT_SERIAL : JG_SPLIT_UNORDERED}};
-    return jg_split_use(&config, tiles).bytes;
+    return jg_split_use(&config, tiles, 0).bytes;
 }
 
 int64_t plan_tail_clusters(int split_k, int wave, int64_t tiles, int64_t resident)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders in which parts of K are added up, which give the same bits. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit_gemm/device.h"
+#include "split_fixture.h"
+
+struct same_bits {
+    const char *settings, *serial, *other;
+};
+
+/* Twice, of which the second launch finds what the first has left. The test above compares
+ * the serial order with the sums of single parts. */
+static void expect_serial_bits(const struct same_bits *row)
+{
+    struct split_fixture fixture;
+    split_open(&fixture, "sm_90a", row->settings, 0);
+    jit_gemm *serial = split_create(&fixture, row->serial);
+    jit_gemm *other = split_create(&fixture, row->other);
+    jit_gemm *whole = split_create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
+    const size_t bytes = split_workspace_bytes(other) > split_workspace_bytes(serial)
+                             ? split_workspace_bytes(other)
+                             : split_workspace_bytes(serial);
+    const struct split_workspace workspace = split_make_workspace(&fixture, bytes);
+
+    float *expected = split_run(&fixture, serial, 0, 0, workspace.address);
+    float *unsplit = split_run(&fixture, whole, 0, 0, 0);
+
+    for (int i = 0; i < 2; i++) {
+        float *got = split_run(&fixture, other, 0, 0,
+                               split_workspace_bytes(other) > 0 ? workspace.address : 0);
+        cr_expect_eq(split_first_difference(got, expected), (size_t)M * N,
+                     "%s: element %zu", row->other, split_first_difference(got, expected));
+        cr_expect_neq(split_first_difference(got, unsplit), (size_t)M * N,
+                      "the test could not tell a split kernel from another");
+        split_expect_kept(&fixture, &workspace);
+        free(got);
+    }
+    free(expected);
+    free(unsplit);
+    split_check(jit_gemm_device_free(fixture.context, workspace.base));
+    jit_gemm_destroy(&serial);
+    jit_gemm_destroy(&other);
+    jit_gemm_destroy(&whole);
+    split_close(&fixture);
+}
+
+Test(split_order, cluster_gives_the_bits_of_serial_order_without_a_workspace)
+{
+    static const struct same_bits rows[] = {
+        {"numbers=exact,async=latest,sms=8",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=2",
+         "200x136x520 bf16 d=f32 config=tile=64x128 split_k=2 split_order=cluster"},
+        {"numbers=exact,async=random,seed=6,sms=8,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x128 cluster=1x1 split_k=8",
+         "200x136x520 bf16 d=f32 config=tile=128x128 split_k=8 split_order=cluster"},
+        {"numbers=exact,async=reorder,seed=7,sms=8,schedule=random",
+         "200x136x520 bf16 d=f32 config=tile=64x256 cluster=1x1 split_k=5",
+         "200x136x520 bf16 d=f32 config=tile=64x256 split_k=5 split_order=cluster"},
+        {"numbers=exact,async=random,seed=8,sms=16",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4 "
+         "split_order=cluster"},
+        {"numbers=exact,async=reorder,seed=9,sms=8,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3 "
+         "split_order=cluster"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect_serial_bits(&rows[i]);
+    }
+}
+
+/* Also where one part or a few run at a time, so that those that wait leave their shares to
+ * the last one. */
+Test(split_order, parts_that_write_a_share_each_give_the_bits_of_serial_order)
+{
+    static const struct same_bits rows[] = {
+        {"numbers=exact,async=latest,sms=16",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=2",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=2 "
+         "split_order=parallel"},
+        {"numbers=exact,async=random,seed=6,sms=1,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x128 cluster=1x1 split_k=8",
+         "200x136x520 bf16 d=f32 config=tile=128x128 cluster=1x1 split_k=8 "
+         "split_order=parallel"},
+        {"numbers=exact,async=reorder,seed=7,sms=7,schedule=random",
+         "200x136x520 bf16 d=f32 config=tile=64x32 swap_ab=1 cluster=1x1 split_k=9",
+         "200x136x520 bf16 d=f32 config=tile=64x32 swap_ab=1 cluster=1x1 split_k=9 "
+         "split_order=parallel"},
+        {"numbers=exact,async=random,seed=8,sms=16",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4",
+         "200x136x520 bf16 d=f32 config=tile=64x128 cluster=2x1 split_k=4 "
+         "split_order=parallel"},
+        {"numbers=exact,async=reorder,seed=9,sms=8,schedule=starve",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3",
+         "200x136x520 bf16 d=f32 config=tile=128x192 cluster=2x2 split_k=3 "
+         "split_order=parallel"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect_serial_bits(&rows[i]);
+    }
+}
