@@ -41,18 +41,10 @@ SCALED_PROBLEMS = [
     (["mxfp4", "d=bf16", "dynamic=m,n,k"], VECTORS),
     (["nvfp4", "d=bf16", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
 ]
-# 192 accumulators a thread and an epilogue by vectors: hardly a register is left.
-FULL_CONFIG = "tile=128x192 pingpong=1 cluster=2x1"
-FULL = [["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]]
-# Parts of K that each write a share of D: a batch of all parts' vectors beside what an epilogue reads.
-SHARES = [
-    ("tile=128x256 cluster=2x1 split_k=16",
-     ["bf16", "c=f32", "d=f32", "dynamic=m,n,k", "--epilogue", "d = gelu(acc + bias) + r;",
-      "--operand", "bias:row_vector:bf16", "--operand", "r:matrix:bf16"]),
-    ("tile=128x256 cluster=2x1 split_k=4", ["bf16", "--epilogue", "d = silu(acc0) * acc1;"]),
-    ("tile=128x192 cluster=2x2 split_k=14", ["e4m3", "d=bf16"]),
-    ("tile=64x32 swap_ab=1 split_k=64", ["bf16", "input_align=2", "output_align=2"]),
-]
+# Accumulators and an epilogue by vectors, or 16 parts of K at once: hardly a register is left.
+FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
+            ["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]],
+        "tile=128x256 cluster=2x1 split_k=16 split_order=parallel": [["bf16", "c=f32", "d=f32", "dynamic=m,n,k"]]}
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
                 ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"],
@@ -402,8 +394,7 @@ if __name__ == "__main__":
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
                        [make_test(arch, words, way_out) for arch in CHIPS
                         for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
-                       [make_vectors_test(FULL_CONFIG, words) for words in FULL] +
-                       [make_vectors_test(f"{config} split_order=parallel", words) for config, words in SHARES] +
+                       [make_vectors_test(config, words) for config, rows in FULL.items() for words in rows] +
                        [make(arch, words)
                         for make, rows in ((make_test, THREAD_LOADS), (make_copy_test, COPIES), (make_maps_test, MAPPED))
                         for arch in ("sm_90a", "sm_100a") for words in rows]))

@@ -174,7 +174,8 @@
  * (2026-11-26-h100-divided.jsonl). */
 #define SHARE_BYTES_CLK 16.0
 /* The same of parts in a workspace that each write a share: clocks until all know that all
- * are there, and bytes of a tile per clock that each of them stores and loads. */
+ * are there, and bytes of a tile per clock that each of them stores and loads. Fitted to
+ * 209 runs (2026-11-26-h200-parallel-*.jsonl). */
 #define PARALLEL_CLK       2000.0
 #define PARALLEL_BYTES_CLK 32.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
