@@ -14,6 +14,7 @@ from ._context import Context, parse_problem
 from ._epilogue import Epilogue, Operand, is_gated, named_epilogues
 from ._errors import check, refuse
 from ._handle import Handle, call_for_text
+from ._host_sizes import put_host_sizes
 from ._launch import Facts, Launch
 from ._library import library
 from ._scales import put_scale
@@ -148,7 +149,9 @@ def assemble(
     for name, array in (("a_scale", a_scale), ("b_scale", b_scale), ("d_scale", d_scale)):
         put_scale(launch, name, array)
     launch.put_operands(given)
-    launch.put_groups(group_sizes, group_ns, group_ks, host_group_sizes)
+    launch.put_groups(group_sizes, group_ns, group_ks, host_group_sizes is not None)
+    if host_group_sizes is not None:
+        put_host_sizes(launch, host_group_sizes)
     launch.check_memory()
     launch.check_devices()
     return launch
@@ -243,8 +246,7 @@ class _Launchable:
         group_sizes, group_ns, group_ks, a_rows, d_rows: int32 arrays, as in jit_gemm_args.
             With group_by=pointers A, B, C and `out` are int64 arrays of device addresses, one for
             each group, and a dynamic size is the problem's. What they name has to stay alive.
-        host_group_sizes: the same numbers as `group_sizes`, where Python knows them: they go with the
-            launch, which then reads none from the device.
+        host_group_sizes: those of `group_sizes` that Python knows; none are read on the device.
         lds: then int64 arrays of leading dimensions, by matrix: a, b, c, out.
         workspace: device memory that is zero before its first launch; None: the context has one
             for each stream.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import numbers
-import operator
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -246,11 +245,9 @@ class Launch:
             _shape.vector(name, view, 1, 1, 1, False)
         self.places.append((None, name + "_device", view))
 
-    def put_groups(self, sizes: Any, ns: Any, ks: Any, host_sizes: Any) -> None:
+    def put_groups(self, sizes: Any, ns: Any, ks: Any, on_host: bool) -> None:
         """An int32 for each group, or with groups by rows for each row."""
         by = self.facts.group_by
-        if host_sizes is not None:
-            self._put_host_sizes(host_sizes)
         for field, key, array in (("group_ns", "n", ns), ("group_ks", "k", ks)):
             if array is None:
                 continue
@@ -262,7 +259,7 @@ class Launch:
                 )
             self.places.append((None, field, self._look_at_groups(field, array, "s32")))
         if sizes is None:
-            if by not in (GroupBy.NONE, GroupBy.BY_POINTERS) and host_sizes is None:
+            if by not in (GroupBy.NONE, GroupBy.BY_POINTERS) and not on_host:
                 refuse("group_sizes", "the problem has groups", "give an int32 array")
             return
         if by == GroupBy.NONE:
@@ -271,20 +268,6 @@ class Launch:
         count = self.m if by == GroupBy.BY_ROWS else self.batch
         _shape.vector("group_sizes", view, count, 1, 1, False)
         self.places.append((None, "group_sizes", view))
-
-    def _put_host_sizes(self, sizes: Any) -> None:
-        """Numbers of groups that Python knows: the library checks what they say."""
-        field = "host_group_sizes"
-        if self.facts.group_by == GroupBy.NONE:
-            refuse(field, "the problem has no groups", "name groups and group_by in it")
-        try:
-            values = [operator.index(size) for size in sizes]
-            if any(not -(1 << 31) <= value < 1 << 31 for value in values):
-                raise TypeError("a number has no place in 32 bits")
-        except TypeError as error:
-            refuse(field, str(error), "give a sequence of ints")
-        self.args.host_group_sizes = (ctypes.c_int32 * max(len(values), 1))(*values)
-        self.args.host_group_count = len(values)
 
     # -------------------------------------------------------------------------- operands
 

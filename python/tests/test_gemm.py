@@ -234,7 +234,6 @@ class Batches(CompilerTest):
         out[...] = 9
         for numbers in (
             {"group_sizes": ends},
-            {"host_group_sizes": ends},
             {"host_group_sizes": ends.tolist(), "group_sizes": ends[::-1].copy()},
         ):
             out[...] = 9
@@ -245,24 +244,6 @@ class Batches(CompilerTest):
                 begin = end
             self.assertTrue((out[90:] == 9).all())
             check()
-
-    def test_numbers_of_groups_that_python_knows_are_checked(self):
-        kernel = jit_gemm.Gemm.create(context(), "m=96 n=32 k=32 a=f16 layout=nn groups=3")
-        plain = jit_gemm.Gemm.create(context(), "96x32x32 f16 layout=nn")
-        a, b, out = random((96, 32)), random((3, 32, 32)), numpy.empty((96, 32), numpy.float16)
-        rows = (
-            ([40, 39, 90], "args.host_group_sizes: entry 1 is 39, and the one before is 40"),
-            ([40, 40, 97], "entry 2, where a group ends, is 97, and M is 96"),
-            ([40, 96], "args.host_group_count: 2 numbers are given, and there are 3 groups"),
-            ([40, 40.5, 96], "host_group_sizes: .*integer"),
-            ([40, 1 << 31, 96], "host_group_sizes: .*32 bits"),
-            (7, "host_group_sizes: .*int"),
-        )
-        for numbers, message in rows:
-            with self.assertRaisesRegex(jit_gemm.ArgumentError, message):
-                kernel.run(a, b, out, host_group_sizes=numbers)
-        with self.assertRaisesRegex(jit_gemm.ArgumentError, "host_group_sizes: .*no groups"):
-            plain.run(a, b[0], out, host_group_sizes=[96])
 
     def test_groups_by_pointers_have_matrices_and_sizes_of_their_own(self):
         sizes = [(3, 64, 32), (0, 40, 24), (17, 33, 7), (40, 0, 32), (8, 5, 0)]

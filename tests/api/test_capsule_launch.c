@@ -233,9 +233,13 @@ Test(capsule_launch, hostile_launch_is_refused_and_nothing_launched)
          JIT_GEMM_ERR_ARGUMENT},
         {"group_ks address=none", "group_ks address=aligned:4", "args.group_ks",
          JIT_GEMM_ERR_ARGUMENT},
-        {"rows a=0 d=0\n", "rows a=0 d=0\n\n", "line 21 ", JIT_GEMM_ERR_ARGUMENT},
+        {"rows a=0 d=0\n", "rows a=0 d=0\n\n", "line 22 ", JIT_GEMM_ERR_ARGUMENT},
+        {"host_group_sizes none", "host_group_sizes 5 x", "line 22 ",
+         JIT_GEMM_ERR_ARGUMENT},
+        {"host_group_sizes none", "host_group_sizes 5", "args.host_group_sizes",
+         JIT_GEMM_ERR_ARGUMENT},
         {"rows a=0 d=0\n", "rows a=0 d=0 e=0\n", "line 21 ", JIT_GEMM_ERR_ARGUMENT},
-        {"rows a=0 d=0\n", "", "line 20 ", JIT_GEMM_ERR_ARGUMENT},
+        {"rows a=0 d=0\n", "", "line 21 ", JIT_GEMM_ERR_ARGUMENT},
     };
     struct capsule_bench bench;
     char capsule[256] = "";

@@ -54,8 +54,9 @@ constexpr JG_DEVICE bool lists_groups_together()
     }
 }
 
-// Do scales of a group's rows in 128x4 begin where those of the group before end, rounded up
-// to whole pieces? Else they do at a piece of their own that follows from the group's begin.
+// Do scales of a group's rows in 128x4 begin where those of the group before end, rounded
+// up to whole pieces? Else they do at a piece of their own that follows from the group's
+// begin.
 template <class Config>
 constexpr JG_DEVICE bool pads_scales()
 {

@@ -157,8 +157,8 @@ class GroupedTileOrder {
             ceil_div(rows.count(), Config::kTransposed ? Config::kBlockN : Config::kBlockM);
         return WorkItem{{m + (Config::kTransposed ? 0 : rows.begin),
                          n + (Config::kTransposed ? rows.begin : 0), group, 0, entry,
-                         rows.end, scale_shift(group, rows),
-                         first_row_tile + own_row_tile, first_row_tile, row_tiles,
+                         rows.end, scale_shift(group, rows), first_row_tile + own_row_tile,
+                         first_row_tile, row_tiles,
                          has_own_n<Config>() ? columns_.of(group) : 0},
                         part.first,
                         is_rest ? 0 : part.blocks,

@@ -106,8 +106,8 @@ struct OperandLines {
     {
         return static_cast<u64>(ld) * ((kKMajor ? kRowStep : 1) * sizeof(T));
     }
-    // Does the matrix begin inside of 16 bytes, and this block in them? Groups along K begin
-    // at any element.
+    // Does the matrix begin inside of 16 bytes, and this block in them? Groups along K
+    // begin at any element.
     JG_DEVICE bool begins_before() const
     {
         return row == 0 && k < 16 && matrix % 16 != 0;

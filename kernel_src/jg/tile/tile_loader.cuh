@@ -252,8 +252,8 @@ class TileLoader {
         if constexpr (kSlices > 1) {
 #pragma unroll
             for (u32 slice = 1; slice < kSlices; ++slice) {
-                bytes -= has_slice(work, slice) ? 0
-                                                : InputA<Config>::kLoadedBytes / kSlices;
+                bytes -=
+                    has_slice(work, slice) ? 0 : InputA<Config>::kLoadedBytes / kSlices;
             }
         }
         return bytes;
@@ -329,8 +329,7 @@ class TileLoader {
     {
         constexpr u32 kSliceRows = Config::kBlockM / turned_slices<Config>();
         constexpr bool kLeavesOut = Config::kLeavesSlices;
-        return !kLeavesOut || slice == 0 ||
-               work.row + slice * kSliceRows < work.group_end;
+        return !kLeavesOut || slice == 0 || work.row + slice * kSliceRows < work.group_end;
     }
 
     // Boxes have a slice of a tile's rows. CTAs of a turned cluster have the same rows and
