@@ -483,7 +483,7 @@ Test(multiplied_scales, sums_of_other_layouts_are_the_hosts, .timeout = 3600)
 }
 
 /* ... in every way of asynchrony, and of whose turn it is. JIT_GEMM_TEST_SEEDS=COUNT: with
- * so many seeds. */
+ * so many seeds, from JIT_GEMM_TEST_SEED on. */
 Test(multiplied_scales, sums_of_other_layouts_are_the_hosts_in_every_mode, .timeout = 3600)
 {
     static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
@@ -497,8 +497,10 @@ Test(multiplied_scales, sums_of_other_layouts_are_the_hosts_in_every_mode, .time
         {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
     };
     const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const char *from = getenv("JIT_GEMM_TEST_SEED");
+    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
     const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
-    for (int seed = 0; seed < seeds; seed++) {
+    for (int seed = first; seed < first + seeds; seed++) {
         for (int i = 0; i < 3; i++) {
             char settings[64];
             snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
