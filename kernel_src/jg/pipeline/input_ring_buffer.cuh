@@ -159,6 +159,12 @@ class InputConsumer {
         is_full_ = ptx::mbarrier_test_wait(&barriers_.full[state_.stage], state_.phase);
     }
 
+    // Number of the stage that is acquired next.
+    JG_DEVICE u32 next() const
+    {
+        return state_.stage;
+    }
+
     // The next `count` stages are for another.
     JG_DEVICE void pass(u32 count)
     {

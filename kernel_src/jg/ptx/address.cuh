@@ -19,6 +19,12 @@ JG_DEVICE void hold(u32 &value)
     asm volatile("" : "+r"(value));
     // clang-format on
 }
+JG_DEVICE void hold(u64 &value)
+{
+    // clang-format off
+    asm volatile("" : "+l"(value));
+    // clang-format on
+}
 
 // The CTA's number, read anew by each caller: a variable that the roles share lives as long
 // as all of them, and one was spilled beside 128 sums of a thread.

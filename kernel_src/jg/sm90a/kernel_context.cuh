@@ -296,7 +296,7 @@ struct KernelContext {
                           typename ScaleRingT::Consumer &scales, const WorkItem &item,
                           typename Mma::Accumulators &sums) const
     {
-        Mma mma(roles.consumer(), tiles, sums);
+        Mma mma(roles.consumer(), smem.input, tiles, sums);
         if constexpr (kScales) {
             multiply_scaled(mma, tiles, scales, item.k_blocks);
             return;
@@ -308,7 +308,7 @@ struct KernelContext {
             order.hold(left);
             auto stage = tiles.acquire();
             settle_copies<Config>();
-            mma.issue(smem.input[stage.index()], stage, left == item.k_blocks);
+            mma.issue(stage, left == item.k_blocks);
         } while (--left > 0);
         order.pass_on();
     }
@@ -326,7 +326,7 @@ struct KernelContext {
         for (u32 k = 0; k < k_blocks; ++k) {
             auto stage = tiles.acquire();
             settle_copies<Config>();
-            mma.issue_scaled(smem.input[stage.index()], stage, reader, k + 1 < k_blocks);
+            mma.issue_scaled(stage, reader, k + 1 < k_blocks);
         }
     }
 

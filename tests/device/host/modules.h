@@ -503,6 +503,10 @@ struct NoStages {
         released++;
     }
     void look_ahead() {}
+    u32 next() const
+    {
+        return 0;
+    }
 };
 template <class Config>
 void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
@@ -511,9 +515,9 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
     {
         typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
         jg::sm90a::MmaOp<Config, NoStages>::declare();
-        jg::sm90a::MmaOp<Config, NoStages> mma(team, stages, sums);
+        jg::sm90a::MmaOp<Config, NoStages> mma(team, &tiles, stages, sums);
         jg::HeldStages<NoStages> stage(stages);
-        mma.issue(tiles, stage, true);
+        mma.issue(stage, true);
     }
     EXPECT(stages.released == 1, "a stage is released %u times", stages.released);
 }

@@ -170,14 +170,13 @@ struct ScaledSumsSm90a {
         typename Scales::Consumer ring = scales.consumer();
         Mma::declare();
         {
-            Mma mma(team, stages, acc);
+            Mma mma(team, tiles_at<Config>(host::shared), stages, acc);
             typename Mma::template ScaleReader<jg::ScaleSlots<Config>,
                                                typename Scales::Consumer>
                 reader(team, Scales::slots_to_read(), ring, item.k_blocks);
             for (u32 k = 0; k < item.k_blocks; ++k) {
                 jg::HeldStages<NoStages> stage(stages);
-                mma.issue_scaled(*tiles_at<Config>(host::shared), stage, reader,
-                                 k + 1 < item.k_blocks);
+                mma.issue_scaled(stage, reader, k + 1 < item.k_blocks);
             }
         }
         host::products.clear();
