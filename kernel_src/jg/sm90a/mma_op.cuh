@@ -41,8 +41,9 @@ class MmaOp {
     // its sums and the next one: descriptors are made while the tensor core works for the
     // block before. On an H200 one wave of 128x128 took 0.95 to 0.98 of the time so; with
     // two multiplications 1.00 to 1.03, without scales few rows 1.02 to 1.05.
-    static constexpr bool kDescribesAhead =
-        promotes_block_scales<Config>() && kRowBlocks * kMmas == 1;
+    enum : bool {
+        kDescribesAhead = promotes_block_scales<Config>() && kRowBlocks * kMmas == 1
+    };
 
     // Sums that others are added to, in a workspace, are changed where they are. They begin
     // with 0, though the first stage sets them: without that the assembler keeps the tensor
