@@ -24,8 +24,8 @@ template <class Config, class Partition, class Cluster>
 class ClusterShares
     : public TileShares<Config, Partition, Cluster::kParts, Cluster::kParts> {
     using Shares = TileShares<Config, Partition, Cluster::kParts, Cluster::kParts>;
-    static constexpr u32 kParts = Cluster::kParts;
-    static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
+    enum : u32 { kParts = Cluster::kParts };
+    enum : u32 { kWarps = 4 * Partition::kWarpgroups };
 
   public:
     using Storage = ClusterSumsStorage<Config, kWarps>;

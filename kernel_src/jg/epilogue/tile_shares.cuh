@@ -20,33 +20,42 @@ template <class Config, class Partition, u32 kParts, u32 kShares>
 struct TileShares {
     using A = typename Config::A;
     using Staging = typename StagingBufferFor<Partition>::Type;
-    static constexpr u32 kStepsAcross =
-        (Partition::kCols + Partition::kStepCols - 1) / Partition::kStepCols;
-    static constexpr u32 kStepsDown =
-        (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows;
-    static constexpr u32 kSteps = kStepsAcross * kStepsDown;
-    static constexpr u32 kWarpBytes = kSteps * Staging::kBytes;
+    enum : u32 {
+        kStepsAcross = (Partition::kCols + Partition::kStepCols - 1) / Partition::kStepCols
+    };
+    enum : u32 {
+        kStepsDown = (Partition::kRows + Partition::kStepRows - 1) / Partition::kStepRows
+    };
+    enum : u32 { kSteps = kStepsAcross * kStepsDown };
+    enum : u32 { kWarpBytes = kSteps * Staging::kBytes };
     // Rows that lie in 128 bytes, which one share has.
-    static constexpr u32 kUnitRows =
-        Partition::kTransposed && Partition::kWarpCols < 32 ? 32 / Partition::kWarpCols : 1;
-    static constexpr u32 kLines = kSteps * Partition::kWarpRows; // of a warp
+    enum : u32 {
+        kUnitRows = Partition::kTransposed && Partition::kWarpCols < 32
+                        ? 32 / Partition::kWarpCols
+                        : 1
+    };
+    enum : u32 { kLines = kSteps * Partition::kWarpRows }; // of a warp
     // Of them, of a share at most.
-    static constexpr u32 kShare =
-        (kLines + kUnitRows * kShares - 1) / (kUnitRows * kShares) * kUnitRows;
+    enum : u32 {
+        kShare = (kLines + kUnitRows * kShares - 1) / (kUnitRows * kShares) * kUnitRows
+    };
 
-    static constexpr u32 kAcross = Partition::kWarpCols / 8; // vectors of a line
+    enum : u32 { kAcross = Partition::kWarpCols / 8 }; // vectors of a line
     // Lanes that may add up a vector together, so that a warp's share keeps all of them
     // busy.
-    static constexpr u32 kVectors = kShare * kAcross; // of a share
-    static constexpr u32 kMostLanes = kVectors <= 4    ? 8
-                                      : kVectors <= 8  ? 4
-                                      : kVectors <= 16 ? 2
-                                                       : 1;
+    enum : u32 { kVectors = kShare * kAcross }; // of a share
+    enum : u32 {
+        kMostLanes = kVectors <= 4    ? 8
+                     : kVectors <= 8  ? 4
+                     : kVectors <= 16 ? 2
+                                      : 1
+    };
 
     // Of D, that the last steps have; 0: as much as the others.
-    static constexpr u32 kTail = Partition::kTransposed
-                                     ? Partition::kRows % Partition::kStepRows
-                                     : Partition::kCols % Partition::kStepCols;
+    enum : u32 {
+        kTail = Partition::kTransposed ? Partition::kRows % Partition::kStepRows
+                                       : Partition::kCols % Partition::kStepCols
+    };
 
     static JG_DEVICE bool has_tail(u32 step)
     {
@@ -111,7 +120,7 @@ struct TileShares {
         const Owner &owner;
 
       private:
-        static constexpr u32 kNowhere = ~0u;
+        enum : u32 { kNowhere = ~0u };
 
         // Vectors lie in the first lanes: lane i loads 8 / kLanes elements of number
         // i / kLanes, of many parts at once, and the vector's lane fetches their sums.
@@ -181,7 +190,7 @@ struct TileShares {
         }
 
         // Parts whose loads are on their way at a time.
-        static constexpr u32 kBatch = kParts < 16 ? kParts : 16;
+        enum : u32 { kBatch = kParts < 16 ? kParts : 16 };
 
         static JG_DEVICE void put(const float4 &from, f32 *to)
         {

@@ -45,17 +45,17 @@ constexpr u32 count_workspace_shares()
 template <class Config, class Partition>
 class WorkspaceShares : public TileShares<Config, Partition, Config::kSplitK,
                                           count_workspace_shares<Config, Partition>()> {
-    static constexpr u32 kParts = Config::kSplitK;
-    static constexpr u32 kShares = count_workspace_shares<Config, Partition>();
+    enum : u32 { kParts = Config::kSplitK };
+    enum : u32 { kShares = count_workspace_shares<Config, Partition>() };
     using Shares = TileShares<Config, Partition, kParts, kShares>;
-    static constexpr u32 kWarps = 4 * Partition::kWarpgroups;
-    static constexpr u32 kMeeting = 32 * (kWarps + 1); // with the warp that loads
-    static constexpr u64 kPartBytes = kWarps * Shares::kWarpBytes;
+    enum : u32 { kWarps = 4 * Partition::kWarpgroups };
+    enum : u32 { kMeeting = 32 * (kWarps + 1) }; // with the warp that loads
+    enum : u64 { kPartBytes = kWarps * Shares::kWarpBytes };
     // Of the word.
-    static constexpr u64 kArrival = 1, kDeparture = 1 << 8;
-    static constexpr u32 kCount = 0xff, kFirstLeft = 32;
+    enum : u64 { kArrival = 1, kDeparture = 1 << 8 };
+    enum : u32 { kCount = 0xff, kFirstLeft = 32 };
     static_assert(kParts <= kCount && kShares <= 32, "counts and bits of a word");
-    static constexpr u64 kPatienceNs = 50000;
+    enum : u64 { kPatienceNs = 50000 };
 
   public:
     using Storage = WorkspaceSharesStorage<Config>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // KernelContext: what a CTA of the Hopper kernel works with, and its roles. Owners are
-// members that do not point to each other, so that all can be registers. Called by gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is
-// synchronised, each role by its own threads. A role returns when the scheduler has no more
-// work for its cluster.
+// members that do not point to each other, so that all can be registers. Called by
+// gemm_kernel.cuh: init by one thread, then, when the CTA or cluster is synchronised, each
+// role by its own threads. It returns when the scheduler has no more work.
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
