@@ -373,10 +373,7 @@ struct KernelContext {
             settle_parts(sums);
             parts.add_up(Accumulators(sums));
             epilogue.run(params, of_d, parts, smem, boxes, tile);
-        } else {
-            if (!add_parts(sums, item)) {
-                return;
-            }
+        } else if (add_parts(sums, item)) {
             const Accumulators acc(sums);
             epilogue.run(params, of_d, acc, smem, boxes, tile);
         }
