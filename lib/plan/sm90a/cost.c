@@ -114,23 +114,8 @@
  * of such tiles of four uniform problems, of whole clusters, was 0.6 to 1.3 us longer than
  * one of the dense product of as many rows, of tiles in turn 0.3 or less, and these were
  * faster in skewed groups, too. Groups along K have as many more, and short ones. */
-#define GROUP_TILE_CLK      2500.0
-#define EPILOGUE_ELEMS_CLK  32.0
-#define EPILOGUE_BYTES_CLK  40.0
-#define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
-/* Of epilogues that write more than D, or draw random numbers, all of them by vectors; from
- * ten of them in 128x256 and in 128x128 in turn, four sizes each
- * (2026-11-26-h200-named-configs.jsonl). The part of a long call where both warpgroups have
- * a tile at the same time, as eight warps hide what four do not; elements a clock whose
- * random numbers, which are multiplications, show beside the other warpgroup's products;
- * elements a clock that are folded to results of rows or of all, and of columns; and to
- * those of columns in a warpgroup's own time, where it reads a matrix, too, in turn. */
-#define LONG_CALL_TOGETHER_PART  0.5
-#define RANDOM_TURN_ELEMS_CLK    8.0
-#define REDUCED_ELEMS_CLK        50.0
-#define REDUCED_COLUMN_ELEMS_CLK 17.0
-#define REDUCED_TURN_ELEMS_CLK   1.5
-#define LOAD_LATENCY_CLK         1400.0
+#define GROUP_TILE_CLK   2500.0
+#define LOAD_LATENCY_CLK 1400.0
 /* First fitted to 281 runs of few rows and few tiles on an H200
  * (2026-11-24-h200-few-rows.txt): how much later comes what is read once, from memory; the
  * least that a block of K takes of a ring's turn, and for each row and column of a tile
@@ -220,10 +205,6 @@
  * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
 #define LEAD_SHOWN     0.4
 #define LEAST_LEAD_CLK 1500.0
-/* A store tile more than whole lines of 128 bytes would be: 4096x24576x1536 and
- * 4096x14336x4096 took 3 and 2 percent more in tiles of 128x224, whose store tiles have
- * rows of 64 bytes, than in 128x256 (2026-11-26-h200-turns.jsonl). */
-#define STORE_TILE_CLK 250.0
 
 static double bytes_of(const struct jg_product *product, int64_t rows)
 {
@@ -555,69 +536,6 @@ static double count_block_clk(const struct jg_trial *trial)
                                jg_row_boxes_clk(trial, JG_SM90A_COPIED_ROWS, ROW_BOX_CLK)));
 }
 
-static bool is_random(const struct jg_problem *problem)
-{
-    return problem->epilogue != NULL && problem->epilogue->is_random;
-}
-
-static bool writes_more(const struct jg_problem *problem)
-{
-    bool found = false;
-    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
-         i++) {
-        found |= problem->epilogue->operands[i].role != JIT_GEMM_OPERAND_INPUT;
-    }
-    return found;
-}
-
-/* As many as take the time of one warpgroup's by itself. */
-static double count_long_calls(const struct jg_trial *trial)
-{
-    const struct jg_problem *problem = trial->problem;
-    const bool is_together =
-        trial->config.layout.pingpong == 0 && writes_more(problem) && !is_random(problem);
-    const double calls = problem->epilogue != NULL ? problem->epilogue->long_calls : 0;
-    return calls * (is_together ? LONG_CALL_TOGETHER_PART : 1.0);
-}
-
-/* Clocks of an element, for what is folded over tiles. In turn, only beside a matrix. */
-static double count_reduced_clk(const struct jg_trial *trial)
-{
-    const struct jg_epilogue *epilogue = trial->problem->epilogue;
-    const bool in_turn = trial->config.layout.pingpong != 0;
-    const bool reads = trial->derived.output.loads_per_step > 0;
-    double clk = 0.0;
-    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
-        const struct jg_operand *operand = &epilogue->operands[i];
-        const bool of_columns = operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR;
-        if (!jg_operand_needs_workspace(operand)) {
-            continue;
-        }
-        if (!in_turn) {
-            clk += 1.0 / (of_columns ? REDUCED_COLUMN_ELEMS_CLK : REDUCED_ELEMS_CLK);
-        } else if (of_columns && reads) {
-            clk += 1.0 / REDUCED_TURN_ELEMS_CLK;
-        }
-    }
-    return clk;
-}
-
-static double count_epilogue_clk(const struct jg_trial *trial)
-{
-    const double tile_m = trial->config.layout.tile_m;
-    const double tile_n = trial->config.layout.tile_n;
-    const int ctas = trial->derived.output.divided ? trial->config.launch.split_k : 1;
-    const struct jg_team_columns columns = {.count = trial->derived.team_columns};
-    const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
-                           !trial->product.d_is_transpose;
-    const double whole =
-        has_steps ? (double)jg_staged_columns(trial, &columns) / columns.count : 1.0;
-    return tile_m * tile_n / ctas * whole *
-           (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
-            count_long_calls(trial) / LONG_CALL_ELEMS_CLK +
-            (trial->config.layout.pingpong != 0 ? 0.0 : count_reduced_clk(trial)));
-}
-
 /* Each CTA reads its share of all parts, and then the leader those of all CTAs, unless each
  * writes its own. */
 static double count_sums_clk(const struct jg_trial *trial)
@@ -649,20 +567,6 @@ static double count_lead_clk(const struct jg_trial *trial)
     return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
 }
 
-/* Store tiles whose rows are less than a line, because the columns of a warpgroup are no
- * whole number of it. */
-static double count_narrow_store_clk(const struct jg_trial *trial)
-{
-    const struct jg_derived *derived = &trial->derived;
-    const double bytes =
-        (double)jg_bytes_of(trial->product.d.dtype, (int64_t)derived->team_columns);
-    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
-        trial->product.d_is_transpose) {
-        return 0.0;
-    }
-    return STORE_TILE_CLK * (bytes / derived->d_box.row_bytes - bytes / JG_ROW_BYTES);
-}
-
 /* A tile, from the first block of K to the end of its epilogue. Of two warpgroups that take
  * tiles in turn, one writes while the other has the tensor core: each has two tiles' time
  * for both. Of two that share a tile, one has products left for so many stages. */
@@ -670,26 +574,22 @@ static double count_tile_clk(const struct jg_trial *trial)
 {
     const double block_clk = count_block_clk(trial);
     const double blocks_clk = (double)jg_split_blocks(trial) * block_clk;
-    const double epilogue_clk = count_epilogue_clk(trial);
+    const struct jg_sm90a_epilogue_clk epilogue = jg_sm90a_epilogue_clk(trial);
     if (trial->config.layout.pingpong != 0) {
         const struct jg_output *output = &trial->derived.output;
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
                               output->loads_per_step == 0;
-        const double elements =
-            (double)trial->config.layout.tile_m * trial->config.layout.tile_n;
-        const double random_clk =
-            is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0;
-        const double own_clk = blocks_clk + PINGPONG_EPILOGUE * epilogue_clk +
-                               elements * count_reduced_clk(trial);
+        const double own_clk =
+            blocks_clk + PINGPONG_EPILOGUE * epilogue.tile + epilogue.own;
         return (has_many ? PINGPONG_PART : 1.0) * jg_larger(blocks_clk, own_clk / 2.0) +
-               PINGPONG_SHOWN * epilogue_clk + random_clk;
+               PINGPONG_SHOWN * epilogue.tile + epilogue.random;
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
     const double group_clk = has_group_tiles ? GROUP_TILE_CLK : 0.0;
-    return blocks_clk + group_clk + count_sums_clk(trial) + count_narrow_store_clk(trial) +
-           jg_larger(epilogue_clk - count_lead_clk(trial), LEAD_SHOWN * epilogue_clk);
+    return blocks_clk + group_clk + count_sums_clk(trial) + epilogue.narrow_stores +
+           jg_larger(epilogue.tile - count_lead_clk(trial), LEAD_SHOWN * epilogue.tile);
 }
 
 /* Rounds of tiles. CTAs without one in the last leave more of L2 to the others. How many
@@ -722,7 +622,8 @@ static double count_tiles_clk(const struct jg_trial *trial)
 static double predict_kernel_us(const struct jg_trial *trial)
 {
     const bool pingpong = trial->config.layout.pingpong != 0;
-    const double last_clk = pingpong ? PINGPONG_EPILOGUE * count_epilogue_clk(trial) : 0.0;
+    const double last_clk =
+        pingpong ? PINGPONG_EPILOGUE * jg_sm90a_epilogue_clk(trial).tile : 0.0;
     const struct jg_split_cost split = jg_split_cost_of(trial);
     const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);

@@ -68,6 +68,14 @@ static inline bool jg_sm90a_shifts_lines(const struct jg_product *product)
            product->a_rows != JIT_GEMM_ROWS_INDEXED;
 }
 
+/* Clocks of an epilogue. */
+struct jg_sm90a_epilogue_clk {
+    double tile;   /* where both warpgroups end a tile together */
+    double own;    /* of a warpgroup that takes tiles in turn, besides, in its own time */
+    double random; /* the same, beside the other warpgroup's products */
+    double narrow_stores; /* of tiles that both share */
+};
+struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 

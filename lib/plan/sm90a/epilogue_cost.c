@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What the epilogue of Hopper's kernel takes of a tile. */
+#include "base/math.h"
+#include "plan/cluster.h"
+#include "plan/cost.h"
+#include "plan/sm90a/sm90a.h"
+
+#define EPILOGUE_ELEMS_CLK  32.0
+#define EPILOGUE_BYTES_CLK  40.0
+#define LONG_CALL_ELEMS_CLK 11.0 /* of each of long_calls (struct jg_epilogue) */
+/* Of epilogues that write more than D, or draw random numbers, all of them by vectors; from
+ * ten of them in 128x256 and in 128x128 in turn, four sizes each
+ * (2026-11-26-h200-named-configs.jsonl). The part of a long call where both warpgroups have
+ * a tile at the same time, as eight warps hide what four do not; elements a clock whose
+ * random numbers, which are multiplications, show beside the other warpgroup's products;
+ * elements a clock that are folded to results of rows or of all, and of columns; and to
+ * those of columns in a warpgroup's own time, where it reads a matrix, too, in turn. */
+#define LONG_CALL_TOGETHER_PART  0.5
+#define RANDOM_TURN_ELEMS_CLK    8.0
+#define REDUCED_ELEMS_CLK        50.0
+#define REDUCED_COLUMN_ELEMS_CLK 17.0
+#define REDUCED_TURN_ELEMS_CLK   1.5
+/* A store tile more than whole lines of 128 bytes would be: 4096x24576x1536 and
+ * 4096x14336x4096 took 3 and 2 percent more in tiles of 128x224, whose store tiles have
+ * rows of 64 bytes, than in 128x256 (2026-11-26-h200-turns.jsonl). */
+#define STORE_TILE_CLK 250.0
+
+static bool is_random(const struct jg_problem *problem)
+{
+    return problem->epilogue != NULL && problem->epilogue->is_random;
+}
+
+static bool writes_more(const struct jg_problem *problem)
+{
+    bool found = false;
+    for (uint32_t i = 0; problem->epilogue != NULL && i < problem->epilogue->operand_count;
+         i++) {
+        found |= problem->epilogue->operands[i].role != JIT_GEMM_OPERAND_INPUT;
+    }
+    return found;
+}
+
+/* As many as take the time of one warpgroup's by itself. */
+static double count_long_calls(const struct jg_trial *trial)
+{
+    const struct jg_problem *problem = trial->problem;
+    const bool is_together =
+        trial->config.layout.pingpong == 0 && writes_more(problem) && !is_random(problem);
+    const double calls = problem->epilogue != NULL ? problem->epilogue->long_calls : 0;
+    return calls * (is_together ? LONG_CALL_TOGETHER_PART : 1.0);
+}
+
+/* Clocks of an element, for what is folded over tiles. In turn, only beside a matrix. */
+static double count_reduced_clk(const struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const bool in_turn = trial->config.layout.pingpong != 0;
+    const bool reads = trial->derived.output.loads_per_step > 0;
+    double clk = 0.0;
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        const struct jg_operand *operand = &epilogue->operands[i];
+        const bool of_columns = operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR;
+        if (!jg_operand_needs_workspace(operand)) {
+            continue;
+        }
+        if (!in_turn) {
+            clk += 1.0 / (of_columns ? REDUCED_COLUMN_ELEMS_CLK : REDUCED_ELEMS_CLK);
+        } else if (of_columns && reads) {
+            clk += 1.0 / REDUCED_TURN_ELEMS_CLK;
+        }
+    }
+    return clk;
+}
+
+static double count_shared_clk(const struct jg_trial *trial)
+{
+    const double tile_m = trial->config.layout.tile_m;
+    const double tile_n = trial->config.layout.tile_n;
+    const int ctas = trial->derived.output.divided ? trial->config.launch.split_k : 1;
+    const struct jg_team_columns columns = {.count = trial->derived.team_columns};
+    const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
+                           !trial->product.d_is_transpose;
+    const double whole =
+        has_steps ? (double)jg_staged_columns(trial, &columns) / columns.count : 1.0;
+    return tile_m * tile_n / ctas * whole *
+           (1.0 / EPILOGUE_ELEMS_CLK + jg_output_clk(trial->problem, EPILOGUE_BYTES_CLK) +
+            count_long_calls(trial) / LONG_CALL_ELEMS_CLK +
+            (trial->config.layout.pingpong != 0 ? 0.0 : count_reduced_clk(trial)));
+}
+
+/* Store tiles whose rows are less than a line, because the columns of a warpgroup are no
+ * whole number of it. */
+static double count_narrow_store_clk(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const double bytes =
+        (double)jg_bytes_of(trial->product.d.dtype, (int64_t)derived->team_columns);
+    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
+        trial->product.d_is_transpose) {
+        return 0.0;
+    }
+    return STORE_TILE_CLK * (bytes / derived->d_box.row_bytes - bytes / JG_ROW_BYTES);
+}
+
+struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
+{
+    const bool in_turn = trial->config.layout.pingpong != 0;
+    const double elements =
+        (double)trial->config.layout.tile_m * trial->config.layout.tile_n;
+    return (struct jg_sm90a_epilogue_clk){
+        .tile = count_shared_clk(trial),
+        .own = in_turn ? elements * count_reduced_clk(trial) : 0.0,
+        .random =
+            in_turn && is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0,
+        .narrow_stores = in_turn ? 0.0 : count_narrow_store_clk(trial)};
+}
