@@ -407,6 +407,10 @@ static int check_options(const struct run_options *options,
         return cli_usage_error("--host-sizes needs groups in the problem, such as "
                                "groups=8");
     }
+    if (options->host_sizes && problem->problem.group_by == JIT_GEMM_GROUP_BY_ROWS) {
+        return cli_usage_error("--host-sizes: with group_by=rows the kernel reads the "
+                               "groups of rows on the device; leave it out");
+    }
     if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }

@@ -71,6 +71,8 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["prewarm", "x", *ARCH, "--device", "auto"], "there is no `auto`; use gpu or emulator"),
         (["cache", "explain", *SMALL, *ARCH, "--device", "x"], "there is no `x`; use gpu or emulator"),
         (["run", *SMALL, "--beta", "2"], "--beta needs a C"),
+        (["run", *SMALL, "--host-sizes"], "--host-sizes needs groups"),
+        (["run", *SMALL, "groups=2", "group_by=rows", "--host-sizes"], "with group_by=rows the kernel reads"),
         (["run", *SMALL, "--repeat", "0"], "--repeat"),
         (["build", *SMALL, *ARCH], "-o FILE is missing"),
         (["build", *SMALL, *ARCH, "-o", "-", "--emit", "ltoir"], "there is no `ltoir`; use cubin, ptx or source"),
