@@ -160,7 +160,8 @@
 #define SHARE_BYTES_CLK 16.0
 /* The same of parts in a workspace that each write a share: clocks until all know that all
  * are there, and bytes of a tile per clock that each of them stores and loads. Fitted to
- * 209 runs (2026-11-26-h200-parallel-*.jsonl). */
+ * 209 runs (2026-11-26-h200-parallel-*.jsonl); those of the first form of the kernel,
+ * with at most 11 parts, count as 0.98 of what they took. */
 #define PARALLEL_CLK       2000.0
 #define PARALLEL_BYTES_CLK 32.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
