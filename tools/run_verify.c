@@ -86,7 +86,7 @@ static struct reduction find_reduction(const jit_gemm_problem *p,
 }
 
 /* compare_range.find; the context is the pair. */
-static bool find_range(void *context, int64_t batch, int64_t row, int64_t column,
+static bool find_range(const void *context, int64_t batch, int64_t row, int64_t column,
                        double *ret_low, double *ret_high);
 
 /* `out_data` with `ref_data`, which a reduction folds first. */
@@ -96,7 +96,7 @@ static void compare_pair(const struct pair *pair, int64_t k, const void *out_dat
     const struct element_view *out = &pair->out->view, *ref = &pair->ref->view;
 
     if (pair->reduction == NULL) {
-        const struct compare_range range = {find_range, (void *)(uintptr_t)pair};
+        const struct compare_range range = {find_range, pair};
         struct compare_bounds bounds = compare_bounds_for(out->dtype, pair->sums, k);
 
         bounds.range = pair->errors != NULL ? &range : NULL;
@@ -244,7 +244,7 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
                              struct run_verdict *verdict)
 {
     const struct run_matrix *scales = &launch->results.d_scale;
-    const struct compare_range range = {find_range, (void *)(uintptr_t)pair};
+    const struct compare_range range = {find_range, pair};
     struct compare_bounds bounds =
         compare_bounds_for(JIT_GEMM_DTYPE_F32, pair->sums, launch->inputs.k);
     struct compare_report elements, of_scales;
@@ -400,7 +400,7 @@ static int make_sums(const struct epilogue_errors *errors, struct run_launch *su
     return code;
 }
 
-static bool find_range(void *context, int64_t batch, int64_t row, int64_t column,
+static bool find_range(const void *context, int64_t batch, int64_t row, int64_t column,
                        double *ret_low, double *ret_high)
 {
     const struct pair *pair = context;

@@ -41,9 +41,9 @@ enum compare_sums {
 struct compare_range {
     /* The least and the greatest f32 that an exact sum may become, for an element of D as
      * it lies in memory; false where nothing is known of it. */
-    bool (*find)(void *context, int64_t batch, int64_t row, int64_t column, double *ret_low,
-                 double *ret_high);
-    void *context;
+    bool (*find)(const void *context, int64_t batch, int64_t row, int64_t column,
+                 double *ret_low, double *ret_high);
+    const void *context;
 };
 
 struct compare_bounds {

@@ -14,8 +14,8 @@ static const double documented = 2.5e-4, less = 2.4e-4, more = 2.6e-4;
 static const float *ref_values;
 static int asked;
 
-static bool find(void *context, int64_t batch, int64_t row, int64_t column, double *ret_low,
-                 double *ret_high)
+static bool find(const void *context, int64_t batch, int64_t row, int64_t column,
+                 double *ret_low, double *ret_high)
 {
     const double value = (double)ref_values[column];
     cr_assert(context == NULL && batch == 0 && row == 0 && column < COLUMNS);
