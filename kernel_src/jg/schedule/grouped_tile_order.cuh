@@ -18,9 +18,9 @@
 // With Config::kTurnsLast a cluster has two tiles along the rows, and of a group's last
 // ones the second may have no rows at all. Such clusters are turned: their CTAs have the
 // same rows and neighbouring columns, and so there are half as many. They share A then, in
-// place of B (tile/tile_loader.cuh). A group with such
-// clusters is walked in bands of kBand columns, those of a band behind its others: L2 has
-// just had the columns of B that they read once more.
+// place of B (tile/tile_loader.cuh). A group with such clusters is walked in bands of kBand
+// columns, those of a band behind its others: L2 has just had the columns of B that they
+// read once more.
 //
 // With Config::kHalvesLast those entries that fill no more than half of the clusters of a
 // last round are two each: their CTAs' first rows, which the first math warpgroup
