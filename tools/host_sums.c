@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of D that are summed together, so that each row of B is read once for all of them.
- */
-enum { ROWS = 4 };
+/* A block of D is summed in registers: some rows by the columns of a panel of B. */
+enum { ROWS = 4, PANEL = 4 };
+typedef double panel_row __attribute__((vector_size(PANEL * sizeof(double)),
+                                        aligned(16))); /* as malloc aligns */
 
 /* One batch or group on the host, types and layouts undone. */
 struct operands {
     int64_t m, n, k;
-    double *a; /* M x K, of a group its rows, times the scales of blocks */
-    double *b; /* K x N, the same */
+    double *a;    /* M x K, of a group its rows, times the scales of blocks */
+    panel_row *b; /* panels of K x PANEL columns, the same; zeros beyond N */
 };
 
 /* Element (row, column) of a matrix that is stored by rows, or by columns. */
@@ -44,16 +45,32 @@ struct input {
     const void *data, *scale_data;
 };
 
-/* `is_b`: rows of the target are elements along K. Only the rows from `begin` on. */
-static void unpack(const struct input *input, int64_t batch, int64_t begin, int64_t rows,
-                   int64_t columns, bool by_columns, bool is_b, double *target)
+static double load_scaled(const struct input *input, int64_t batch, int64_t row,
+                          int64_t column, bool by_columns, int64_t index, int64_t k)
 {
-    for (int64_t row = begin; row < rows; row++) {
+    return load_element(input->matrix, input->data, batch, row, column, by_columns) *
+           run_block_scale(input->kind, input->scales, input->scale_data, batch, index, k);
+}
+
+/* Only the rows from `begin` on. */
+static void unpack_a(const struct input *input, int64_t batch, int64_t begin, int64_t end,
+                     int64_t columns, bool by_columns, double *target)
+{
+    for (int64_t row = begin; row < end; row++) {
+        for (int64_t k = 0; k < columns; k++) {
+            target[row * columns + k] =
+                load_scaled(input, batch, row, k, by_columns, row, k);
+        }
+    }
+}
+
+static void unpack_b(const struct input *input, int64_t batch, int64_t rows,
+                     int64_t columns, bool by_columns, panel_row *target)
+{
+    for (int64_t k = 0; k < rows; k++) {
         for (int64_t column = 0; column < columns; column++) {
-            target[row * columns + column] =
-                load_element(input->matrix, input->data, batch, row, column, by_columns) *
-                run_block_scale(input->kind, input->scales, input->scale_data, batch,
-                                is_b ? column : row, is_b ? row : column);
+            target[column / PANEL * rows + k][column % PANEL] =
+                load_scaled(input, batch, k, column, by_columns, column, k);
         }
     }
 }
@@ -63,18 +80,25 @@ static void unpack(const struct input *input, int64_t batch, int64_t begin, int6
 static void sum_rows(const struct operands *operands, const struct run_rows *range,
                      int64_t row, int64_t count, double *sums)
 {
-    const int64_t n = operands->n;
+    const int64_t n = operands->n, depth = operands->k;
+    const double *a[ROWS];
 
-    memset(sums, 0, (size_t)(count * n) * sizeof(*sums));
-    for (int64_t k = range->begin; k < range->end; k++) {
-        const double *b = operands->b + k * n;
+    for (int64_t i = 0; i < ROWS; i++) { /* beyond `count`: one that is not stored */
+        a[i] = operands->a + (row + (i < count ? i : 0)) * depth;
+    }
+    for (int64_t column = 0; column < n; column += PANEL) {
+        const panel_row *b = operands->b + column / PANEL * depth;
+        panel_row sum[ROWS] = {0};
 
+        for (int64_t k = range->begin; k < range->end; k++) {
+            sum[0] += a[0][k] * b[k];
+            sum[1] += a[1][k] * b[k];
+            sum[2] += a[2][k] * b[k];
+            sum[3] += a[3][k] * b[k];
+        }
         for (int64_t i = 0; i < count; i++) {
-            double factor = operands->a[(row + i) * operands->k + k];
-            double *target = sums + i * n;
-
-            for (int64_t column = 0; column < n; column++) {
-                target[column] += factor * b[column];
+            for (int64_t j = 0; j < PANEL && column + j < n; j++) {
+                sums[i * n + column + j] = sum[i][j];
             }
         }
     }
@@ -133,11 +157,11 @@ static void sum_batch(struct work *work, const jit_gemm_problem *problem,
     const struct input b = {b_kind, &inputs->b, &inputs->b_scale, work->b, work->b_scale};
     struct run_rows rows = run_groups_next(&inputs->groups, batch, 0, inputs->m);
 
-    unpack(&b, batch, 0, inputs->k, inputs->n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR,
-           true, work->operands.b);
+    unpack_b(&b, batch, inputs->k, inputs->n, problem->b.layout == JIT_GEMM_LAYOUT_K_MAJOR,
+             work->operands.b);
     while (rows.begin < rows.end) {
-        unpack(&a, batch, rows.begin, rows.end, inputs->k,
-               problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, false, work->operands.a);
+        unpack_a(&a, batch, rows.begin, rows.end, inputs->k,
+                 problem->a.layout != JIT_GEMM_LAYOUT_K_MAJOR, work->operands.a);
         sum_together(work, problem, inputs, batch, &rows, alpha, beta);
         rows = run_groups_next(&inputs->groups, batch, rows.end, inputs->m);
     }
@@ -174,6 +198,7 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
                      jit_gemm_dtype type, struct run_matrix *ret_sums)
 {
     const size_t m = (size_t)inputs->m, n = (size_t)inputs->n, k = (size_t)inputs->k;
+    const size_t b_bytes = (n + PANEL - 1) / PANEL * k * sizeof(panel_row);
     const bool by_columns = problem->d.layout == JIT_GEMM_LAYOUT_COLUMN_MAJOR;
     const bool is_stacked = run_groups_are_stacked(&inputs->groups);
     const struct element_view view = {.dtype = type,
@@ -189,7 +214,8 @@ int host_sums_create(jit_gemm_context *context, const jit_gemm_problem *problem,
 
     if (code == CLI_OK) {
         work.operands.a = cli_alloc(m * k * sizeof(double));
-        work.operands.b = cli_alloc(k * n * sizeof(double));
+        work.operands.b = cli_alloc(b_bytes);
+        memset(work.operands.b, 0, b_bytes);
         work.sums = cli_alloc(ROWS * n * sizeof(double));
         work.result = cli_alloc(element_view_bytes(&view));
         element_fill_poison(&view, work.result);
