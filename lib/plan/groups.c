@@ -10,7 +10,12 @@
 #include "plan/smem.h"
 #include "plan/text.h"
 
-enum { TABLE_STEP = 16 /* alignment of the table in shared memory */ };
+enum {
+    TABLE_STEP = 16,   /* alignment of the table in shared memory */
+    K_STEP = 32,       /* elements of an instruction, or half of one whose scales can be
+                          cleared; 16 bytes of the narrowest type */
+    MIXED_K_STEP = 128 /* those that copies spread begin at multiples of */
+};
 
 static const char *const names[] = {[JIT_GEMM_GROUP_NONE] = "",
                                     [JIT_GEMM_GROUP_BY_OFFSETS] = "offsets",
@@ -361,6 +366,17 @@ int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t gro
     const int64_t step = blocks * scale->block_k;
     return group_by == JIT_GEMM_GROUP_BY_K_OFFSETS && k > 0 ? (k / step + groups) * step
                                                             : k;
+}
+
+int64_t jg_groups_k_step(const struct jg_problem *problem)
+{
+    const bool has_k_major = !problem->a.is_mn_major || !problem->b.is_mn_major;
+    if (problem->group_by != JIT_GEMM_GROUP_BY_K_OFFSETS || !has_k_major ||
+        !jg_scale_is_multiplied(&problem->a.scale)) {
+        return 1;
+    }
+    return jg_dtype_bits(problem->a.dtype) != jg_dtype_bits(problem->b.dtype) ? MIXED_K_STEP
+                                                                              : K_STEP;
 }
 
 int64_t jg_groups_row_blocks(const struct jg_problem *problem)

@@ -94,6 +94,11 @@ int64_t jg_groups_scale_rows(jit_gemm_group_by group_by, int64_t m, int64_t grou
 int64_t jg_groups_scale_depth(jit_gemm_group_by group_by, int64_t k, int64_t groups,
                               const jit_gemm_scale *scale);
 
+/* Elements of K that groups along it end at a multiple of, unless K ends there: 1, but
+ * where K-major matrices come by copies. A number between counts as the multiple below it.
+ */
+int64_t jg_groups_k_step(const struct jg_problem *problem);
+
 /* Bytes of shared memory in which a CTA counts the tiles of the groups, with where the list
  * ends and where its entries are two each, or lists blocks of rows
  * (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */

@@ -4,12 +4,6 @@
 #include "base/math.h"
 #include "plan/group_maps.h"
 #include "plan/kernel_params.h"
-#include "plan/scale.h"
-
-enum {
-    K_STEP = 32,       /* elements of an instruction whose scales can be cleared */
-    MIXED_K_STEP = 128 /* those that copies spread begin at multiples of */
-};
 
 uint32_t jg_host_groups_room(uint32_t operand_count, uint32_t tail_maps)
 {
@@ -28,17 +22,6 @@ uint32_t jg_host_groups_count(const struct jg_problem *problem,
         return 0;
     }
     return (uint32_t)problem->batch.size;
-}
-
-int64_t jg_host_groups_step(const struct jg_problem *problem)
-{
-    const bool has_k_major = !problem->a.is_mn_major || !problem->b.is_mn_major;
-    if (problem->group_by != JIT_GEMM_GROUP_BY_K_OFFSETS || !has_k_major ||
-        !jg_scale_is_multiplied(&problem->a.scale)) {
-        return 1;
-    }
-    return jg_dtype_bits(problem->a.dtype) != jg_dtype_bits(problem->b.dtype) ? MIXED_K_STEP
-                                                                              : K_STEP;
 }
 
 /* Of rows that lie together, with so many cluster tiles across them. */

@@ -14,9 +14,6 @@ uint32_t jg_host_groups_room(uint32_t operand_count, uint32_t tail_maps);
 uint32_t jg_host_groups_count(const struct jg_problem *problem,
                               const struct jg_config *config, uint32_t tail_maps);
 
-/* Elements that groups along K end at a multiple of, unless K ends there; 1 of others. */
-int64_t jg_host_groups_step(const struct jg_problem *problem);
-
 /* Cluster tiles that groups of these numbers have in a product of `m` x `n`, rows of no
  * group that are made 0 included: what a kernel lists on the device
  * (jg/schedule/grouped_tile_order.cuh), or more where groups have an N of their own. */

@@ -56,7 +56,7 @@ static jit_gemm_status check_host_numbers(const struct jg_kernel *kernel,
     const jit_gemm_group_by group_by = kernel->problem.group_by;
     const bool is_along_k = group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
     const bool falls_never = is_along_k || group_by == JIT_GEMM_GROUP_BY_OFFSETS;
-    const int64_t step = jg_host_groups_step(&kernel->problem);
+    const int64_t step = jg_groups_k_step(&kernel->problem);
     const char *is_what = falls_never ? "where a group ends" : "how many rows a group has";
     int32_t before = 0;
     for (uint32_t i = 0; i < kernel->choice.derived.host_groups; i++) {

@@ -410,6 +410,9 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
         print_flag("kPadsScales",
                    problem->scale_rows == JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED, out);
     }
+    if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
+        print_number("kGroupKStep", jg_groups_k_step(problem), out);
+    }
     if (problem->group_by == JIT_GEMM_GROUP_BY_POINTERS) {
         print_flag("kOwnN", jg_groups_own_n(problem), out);
         print_flag("kOwnK", jg_groups_own_k(problem), out);

@@ -7,8 +7,8 @@
 //              many of them, the first ones, it uses
 //   kKOffsets  groups lie one after the other along K, in A and B: what is called a row
 //              here is an element of K; D is that of a batch. Where K-major matrices come
-//              by copies, a number counts as the multiple of kKStep below it, unless all
-//              of K ends there
+//              by copies, a number counts as the multiple of Config::kGroupKStep below it,
+//              unless all of K ends there
 //   kPointers  as kCounts, but that each group has an A, B, C and D of its own
 //              (common/group_matrix.cuh); without numbers each has shape.m rows
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
@@ -67,6 +67,17 @@ constexpr JG_DEVICE bool pads_scales()
     }
 }
 
+// What the ends of groups along K are multiples of.
+template <class Config>
+constexpr JG_DEVICE i32 group_k_step()
+{
+    if constexpr (Config::kGroupBy == GroupBy::kKOffsets) {
+        return Config::kGroupKStep;
+    } else {
+        return 1;
+    }
+}
+
 struct RowRange {
     u32 begin, end;
 
@@ -81,16 +92,6 @@ class GroupRows {
     enum : bool {
         kAlongK = Config::kGroupBy == GroupBy::kKOffsets,
         kStacked = kAlongK || Config::kGroupBy == GroupBy::kOffsets,
-    };
-    // Elements of K: 16 bytes or more, and no less than a multiplication of the tensor core
-    // takes, or half of one whose scales can be cleared. Copies that spread elements begin
-    // at multiples of 128.
-    enum : u32 {
-        kKStep = !kAlongK || !is_block_scaled<Config>() ||
-                         !(Config::kAKMajor || Config::kBKMajor)
-                     ? 1
-                 : kBits<typename Config::A> != kBits<typename Config::B> ? 128
-                                                                          : 32
     };
 
   public:
@@ -168,7 +169,9 @@ class GroupRows {
             }
         }
         const i32 size = sizes_[group];
-        return static_cast<u32>(size < 0 ? 0 : size >= rows_ ? rows_ : size & -kKStep);
+        return static_cast<u32>(size < 0        ? 0
+                                : size >= rows_ ? rows_
+                                                : size & -group_k_step<Config>());
     }
 
     const i32 *sizes_;

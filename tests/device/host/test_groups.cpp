@@ -50,10 +50,12 @@ struct TurningConfig : GroupConfig<kCount, kBy, false, 2, 1, kClears> {
 };
 
 // What the library promises of a number, by its own words.
-RowRange rows_by_rule(GroupBy by, const std::vector<i32> &numbers, u32 group, i32 rows)
+RowRange rows_by_rule(GroupBy by, const std::vector<i32> &numbers, u32 group, i32 rows,
+                      i32 step = 1)
 {
     const auto clipped = [&](u32 i) {
-        return static_cast<u32>(std::min(std::max(numbers[i], 0), rows));
+        const i32 number = std::max(numbers[i], 0);
+        return static_cast<u32>(number < rows ? number / step * step : rows);
     };
     const u32 end = clipped(group);
     const u32 begin = !is_apart(by) && group > 0 ? clipped(group - 1) : 0;
@@ -344,16 +346,16 @@ TEST(groups, each_group_may_have_an_n_and_a_k_of_its_own)
 // Groups along K: all tiles of each group's D, as a batch has them, with its part of K.
 namespace {
 
-template <u32 kCount>
+template <u32 kCount, u32 kStep>
 struct DepthConfig : OrderConfig<kTile, kTile, 2, 1, 2, false, 1> {
     static constexpr GroupBy kGroupBy = GroupBy::kKOffsets;
-    static constexpr u32 kBatch = kCount, kBlockK = kTile;
+    static constexpr u32 kBatch = kCount, kBlockK = kTile, kGroupKStep = kStep;
 };
 
-template <u32 kCount>
+template <u32 kCount, u32 kStep = 1>
 void check_depths(const std::vector<i32> &numbers, u32 k)
 {
-    using Config = DepthConfig<kCount>;
+    using Config = DepthConfig<kCount, kStep>;
     const GroupSize size{40, 20, k, kCount, reinterpret_cast<u64>(numbers.data()), 0, 0};
     std::map<std::tuple<u32, u32, u32>, u32> found;
     for (u32 rank = 0; rank < 2; ++rank) {
@@ -361,8 +363,8 @@ void check_depths(const std::vector<i32> &numbers, u32 k)
         const jg::TileOrder<Config> order(size, jg::ClusterShape<2, 1>(rank), storage);
         for (u32 entry = 0; entry < order.total(); ++entry) {
             const WorkItem item = order.item(entry);
-            const RowRange own =
-                rows_by_rule(GroupBy::kKOffsets, numbers, item.batch, static_cast<i32>(k));
+            const RowRange own = rows_by_rule(GroupBy::kKOffsets, numbers, item.batch,
+                                              static_cast<i32>(k), kStep);
             const u32 blocks = (own.count() + kTile - 1) / kTile;
             EXPECT(item.k_first == own.begin && item.k_end == own.end &&
                        item.k_blocks == std::max(blocks, 1u) && item.is_last_split,
@@ -390,6 +392,7 @@ TEST(groups, each_group_has_its_part_of_k)
         for (const i32 b : kSizes) {
             for (const i32 c : kSizes) {
                 check_depths<3>({a, a + b, a + b + c}, static_cast<u32>(a + b + c));
+                check_depths<3, 32>({a, a + b, a + b + c}, static_cast<u32>(a + b + c));
             }
         }
     }
