@@ -228,6 +228,7 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
     const bool a_indexed = s->a_rows == JIT_GEMM_ROWS_INDEXED;
     const bool d_indexed = s->d_rows == JIT_GEMM_ROWS_INDEXED;
     const int64_t a_row = a_indexed ? 0 : row, a_stride = a_indexed ? 0 : s->a_batch_stride;
+    const bool scales_by_index = a_indexed && s->a_scale.kind != JIT_GEMM_SCALE_TENSOR;
     const int64_t d_row = d_indexed ? 0 : row, d_stride = d_indexed ? 0 : s->d_batch_stride;
     jit_gemm_arg operands[JIT_GEMM_MAX_OPERANDS];
     for (uint32_t i = 0; i < sets->operand_count; i++) {
@@ -242,7 +243,9 @@ static int run_part(const struct gemm_dense *dense, const struct gemm_sets *sets
                              place_input(s->b_layout, s->ldb, 0, k)),
         .d = take_matrix(gemm_sets_address(sets, set, sets->d_offset), s->d_type, s->ldd,
                          d_batch * d_stride + d_row * s->ldd),
-        .a_scale = take_scales(sets, set, &s->a_scale, &sets->a_scale, d_batch, row),
+        .a_scale = scales_by_index
+                       ? sets->args[set].a_scale
+                       : take_scales(sets, set, &s->a_scale, &sets->a_scale, d_batch, row),
         .b_scale = take_scales(sets, set, &s->b_scale, &sets->b_scale, part->group, 0),
         .operands = sets->operand_count > 0 ? operands : NULL,
         .operand_count = sets->operand_count,

@@ -175,7 +175,8 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
     sets->a_offset = reserve(&used, a_bytes);
     sets->b_offset = reserve(&used, b_bytes);
     sets->c_offset = reserve(&used, c_bytes);
-    place_scales(&s->a_scale, s->m, s->d_batches, s, &used, &sets->a_scale);
+    const int64_t parts = s->a_rows == JIT_GEMM_ROWS_INDEXED ? 1 : s->d_batches; /* of A */
+    place_scales(&s->a_scale, s->m * s->d_batches / parts, parts, s, &used, &sets->a_scale);
     place_scales(&s->b_scale, s->n, s->batch, s, &used, &sets->b_scale);
     const size_t read_bytes = sets->groups != NULL ? gemm_groups_read_bytes(s, sets->groups)
                                                    : a_bytes + b_bytes + c_bytes;

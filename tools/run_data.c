@@ -348,6 +348,40 @@ static int create_rows(jit_gemm_context *context, const struct run_inputs *input
     return run_matrix_create(context, &view, index->rows, 0, ret_rows);
 }
 
+/* The scales that rows of A have, where A's index says; A has been spread. */
+static int spread_a_scale(jit_gemm_context *context, const jit_gemm_problem *p,
+                          struct run_inputs *inputs)
+{
+    const jit_gemm_scale_kind kind = p->a.scale.kind;
+    const struct run_matrix *scales = &inputs->a_scale;
+    const bool by_columns =
+        kind == JIT_GEMM_SCALE_VECTOR || p->a.scale.layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
+    if (kind != JIT_GEMM_SCALE_VECTOR && kind != JIT_GEMM_SCALE_BLOCK) {
+        return CLI_OK;
+    }
+    void *ordered = run_matrix_download(context, scales);
+    if (ordered == NULL) {
+        return CLI_FAILED;
+    }
+    bool *belongs =
+        run_groups_list_rows(&inputs->groups, scales->view.batch,
+                             by_columns ? scales->view.columns : scales->view.rows);
+    struct element_view own = {0};
+    void *spread = run_index_spread_scales(&inputs->a_index, &scales->view, by_columns,
+                                           belongs, ordered, &own);
+    int code =
+        run_matrix_create(context, &own, spread, p->d.alignment, &inputs->spread_a_scale);
+    if (code == CLI_OK) {
+        const jit_gemm_status status = jit_gemm_device_upload(
+            context, scales->address, ordered, element_view_bytes(&scales->view));
+        code = status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+    }
+    free(ordered);
+    free(belongs);
+    free(spread);
+    return code;
+}
+
 /* The rows of A where its index says; what they are in order changes with it. */
 static int spread_a(jit_gemm_context *context, const jit_gemm_problem *p,
                     struct run_inputs *inputs)
@@ -388,6 +422,9 @@ static int create_indices(jit_gemm_context *context, const jit_gemm_problem *p,
     if (p->a_rows == JIT_GEMM_ROWS_INDEXED && code == CLI_OK) {
         run_index_draw(count, seed + A_INDEX_SEED, &inputs->a_index);
         code = spread_a(context, p, inputs);
+        if (code == CLI_OK) {
+            code = spread_a_scale(context, p, inputs);
+        }
         if (code == CLI_OK) {
             code = create_rows(context, inputs, &inputs->a_index, &inputs->a_rows);
         }
@@ -508,6 +545,7 @@ void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs)
     run_matrix_free(context, &inputs->d_rows);
     run_matrix_free(context, &inputs->a_rows);
     run_matrix_free(context, &inputs->spread_a);
+    run_matrix_free(context, &inputs->spread_a_scale);
     run_index_free(&inputs->index);
     run_index_free(&inputs->a_index);
     for (size_t i = 0; i < JIT_GEMM_MAX_OPERANDS; i++) {
@@ -662,6 +700,9 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
     const bool has_own = is_by_pointers(&problem->problem);
     const bool has_index = problem->problem.d_rows == JIT_GEMM_ROWS_INDEXED;
     const bool reads_index = problem->problem.a_rows == JIT_GEMM_ROWS_INDEXED;
+    const struct run_matrix *const a_scale =
+        reads_index && inputs->spread_a_scale.address != 0 ? &inputs->spread_a_scale
+                                                           : &inputs->a_scale;
     return (jit_gemm_args){
         .struct_size = sizeof(jit_gemm_args),
         .a = has_own ? run_pointers_argument(&inputs->own_a)
@@ -676,7 +717,7 @@ jit_gemm_args run_arguments(const struct cli_problem *problem,
         .b_lds = has_own ? inputs->own_b.lds.address : 0,
         .c_lds = has_own ? inputs->own_c.lds.address : 0,
         .d_lds = has_own ? results->own_d.lds.address : 0,
-        .a_scale = argument_of(&inputs->a_scale, inputs->a_scale.view.rows > 1),
+        .a_scale = argument_of(a_scale, a_scale->view.rows > 1),
         .b_scale = argument_of(&inputs->b_scale, inputs->b_scale.view.rows > 1),
         .d_scale = argument_of(&results->d_scale, false),
         .operands = operands,
@@ -717,6 +758,7 @@ int run_check_guards(jit_gemm_context *context, const struct run_inputs *inputs,
                 {"the index of D's rows", &inputs->d_rows},
                 {"the index of A's rows", &inputs->a_rows},
                 {"A where its index says", &inputs->spread_a},
+                {"the scales of A where its index says", &inputs->spread_a_scale},
                 {"the scales of D", &results->d_scale}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -37,6 +37,7 @@ struct run_inputs {
     struct run_index a_index;             /* of A's rows, the same */
     struct run_matrix a_rows;
     struct run_matrix spread_a; /* A as a launch with an index gets it; `a` is in order */
+    struct run_matrix spread_a_scale; /* the same of scales that rows have, else zeroed */
     struct run_matrix a, b, c;
     struct run_pointers own_a, own_b, own_c; /* as a launch by pointers gets them */
     struct run_matrix a_scale, b_scale;      /* f32; zeroed where there are none */

@@ -147,6 +147,12 @@ static size_t start_of_row(const struct element_view *view, int64_t row)
     return (size_t)(row / view->rows * view->batch_stride + row % view->rows * view->ld);
 }
 
+/* Does row `i` of the product get the index of the one before? */
+static bool is_repeated(int64_t i, const bool *belongs)
+{
+    return i % REPEATED_ONE_OF == 1 && belongs[i - 1];
+}
+
 void *run_index_spread(struct run_index *index, const struct element_view *view,
                        const bool *belongs, void *ordered)
 {
@@ -163,7 +169,7 @@ void *run_index_spread(struct run_index *index, const struct element_view *view,
         if (!belongs[i]) {
             continue;
         }
-        if (i % REPEATED_ONE_OF == 1 && belongs[i - 1]) {
+        if (is_repeated(i, belongs)) {
             const size_t before = start_of_row(view, i - 1);
             index->rows[i] = index->rows[i - 1];
             memcpy(row, (char *)ordered + element_bytes(view->dtype, before), row_bytes);
@@ -176,5 +182,53 @@ void *run_index_spread(struct run_index *index, const struct element_view *view,
             }
         }
     }
+    return spread;
+}
+
+/* Element `line` of row `row` of the product. */
+static size_t element_of_row(const struct element_view *view, bool by_columns, int64_t row,
+                             int64_t line)
+{
+    const int64_t rows = by_columns ? view->columns : view->rows;
+    const int64_t own = row % rows;
+
+    return (size_t)(row / rows * view->batch_stride +
+                    (by_columns ? line * view->ld + own : own * view->ld + line));
+}
+
+void *run_index_spread_scales(const struct run_index *index,
+                              const struct element_view *view, bool by_columns,
+                              const bool *belongs, void *ordered,
+                              struct element_view *ret_own)
+{
+    const int64_t lines = by_columns ? view->rows : view->columns;
+    const int64_t columns = by_columns ? index->own_rows : lines;
+    struct element_view own = {.dtype = view->dtype,
+                               .batch = 1,
+                               .rows = by_columns ? lines : index->own_rows,
+                               .columns = columns,
+                               .ld = columns + view->ld - view->columns};
+    own.batch_stride = own.rows * own.ld;
+    void *spread = cli_alloc(element_view_bytes(&own));
+
+    element_fill_poison(&own, spread);
+    for (int64_t i = 0; i < index->count * lines; i++) {
+        const int64_t row = i / lines, line = i % lines;
+        const size_t at = element_of_row(view, by_columns, row, line);
+        if (!belongs[row]) {
+            continue;
+        }
+        if (is_repeated(row, belongs)) {
+            const size_t before = element_of_row(view, by_columns, row - 1, line);
+            element_store(view->dtype, ordered, at,
+                          element_load(view->dtype, ordered, before));
+        }
+        if (is_row(index, index->rows[row])) {
+            const size_t target = element_of_row(&own, by_columns, index->rows[row], line);
+            element_store(view->dtype, spread, target,
+                          element_load(view->dtype, ordered, at));
+        }
+    }
+    *ret_own = own;
     return spread;
 }

@@ -34,4 +34,12 @@ void *run_index_gather(const struct run_index *index, const struct element_view 
 void *run_index_spread(struct run_index *index, const struct element_view *view,
                        const bool *belongs, void *ordered);
 
+/* The same of scales that rows of A have, when A has been spread: those of a row lie
+ * side by side, or with `by_columns` a row apart. `ret_own` describes what is
+ * made. Owned by the caller. */
+void *run_index_spread_scales(const struct run_index *index,
+                              const struct element_view *view, bool by_columns,
+                              const bool *belongs, void *ordered,
+                              struct element_view *ret_own);
+
 #endif

@@ -115,8 +115,8 @@ typedef struct jit_gemm_args {
     jit_gemm_arg
         a_rows; /**< With ::JIT_GEMM_ROWS_INDEXED in the problem's `a_rows`: the same
                    for rows of A. Below 0, or not below A's rows: zeros are read in
-                   that row's place. A has no batch stride then. All zero without.
-                 */
+                   that row's place. A has no batch stride then, nor have scales of
+                   its rows, of which there are as many. All zero without. */
     int64_t a_row_count; /**< With an index, the rows that A has, up to 2^31 - 1; 0: as many
                             as the index has entries. Must be 0 without. */
     uint64_t a_lds; /**< With ::JIT_GEMM_GROUP_BY_POINTERS, device address of an int64_t per

@@ -332,9 +332,10 @@ typedef struct jit_gemm_problem {
                    ::JIT_GEMM_GROUP_REST_ZERO. docs/grouped.md has a picture. */
     jit_gemm_rows a_rows; /**< Of A. With an index, row i of the product is made of A's row
                              index[i]; where that is no row of A's, such as -1, of zeros.
-                             All else goes by the product's rows. A is K-major, without
-                             scales of rows or blocks; not with groups along K. Threads load
-                             such an A, each CTA's for itself. */
+                             Scales of A's rows and their blocks lie as A's rows do; all
+                             else goes by the product's rows. A is K-major, without scales
+                             that rows share or that the tensor core multiplies by; not with
+                             groups along K. */
     jit_gemm_accumulate accumulate; /**< Of A of e4m3 or e5m2 without scales of blocks;
                                        must be zero for all else. */
     jit_gemm_scale_rows scale_rows; /**< Of A's scales and D's, where they lie in 128x4;

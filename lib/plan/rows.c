@@ -69,7 +69,6 @@ static jit_gemm_status check_d_rows(const jit_gemm_problem *problem)
 static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
 {
     static const char field[] = "problem.a_rows";
-    const jit_gemm_scale_kind scale = problem->a.scale.kind;
     if (problem->a_rows == JIT_GEMM_ROWS_IN_ORDER) {
         return JIT_GEMM_OK;
     }
@@ -79,12 +78,21 @@ static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
                        "there is no kernel that reads rows of an MN-major A by an index: "
                        "their elements do not lie side by side");
     }
-    if (scale == JIT_GEMM_SCALE_VECTOR || scale == JIT_GEMM_SCALE_BLOCK) {
+    if (problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK && problem->a.scale.block_mn > 1) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                       "leave a_rows out, or give a scale of blocks of one row, such as "
+                       "a_scale=1x128",
+                       "with an index the rows of a tile are of any blocks of A, and there "
+                       "is no kernel for scale %s, which several rows share",
+                       jg_scale_name(&problem->a.scale));
+    }
+    if (jg_scale_is_multiplied(&problem->a.scale)) {
         return jg_fail(
             JIT_GEMM_ERR_UNSUPPORTED, field,
-            "leave a_rows out, or give a scale of the tensor; a column vector of "
-            "the epilogue has scales of the product's rows",
-            "there is no kernel that reads rows of an A with scale %s by an index",
+            "leave a_rows out, or give a scale of the tensor, of each row or "
+            "a_scale=1x128",
+            "the tensor core takes scales %s in pieces of 128 rows, and there is "
+            "no kernel that makes those of rows that an index names",
             jg_scale_name(&problem->a.scale));
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {

@@ -10,6 +10,7 @@
 #include "plan/scale.h"
 #include "runtime/array.h"
 #include "runtime/group_sizes.h"
+#include "runtime/operand_list.h"
 #include "runtime/row_index.h"
 #include "runtime/workspace.h"
 
@@ -419,18 +420,26 @@ static void set_gate_steps(const struct launch *launch, struct jg_matrix_param *
     param->batch_step = halves ? (uint32_t)launch->sizes[SIZE_D_COLUMNS] : 1;
 }
 
+/* Do these scales lie as rows of an A do that an index names? */
+static bool is_indexed_scale(const struct launch *launch, const struct row *row)
+{
+    return row->declared == offsetof(struct jg_problem, a) &&
+           jg_row_index_names_scales(&launch->kernel->problem);
+}
+
 /* Those of blocks of A and B: rows in memory, which may lie further apart than packed. */
 static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                             const struct row *row,
                                             const jit_gemm_scale *scale)
 {
-    const int64_t rows = jg_ceil_div(launch->sizes[row->inner], scale->block_mn);
+    const bool is_indexed = is_indexed_scale(launch, row);
+    const int64_t mn = is_indexed ? launch->params->a_row_count : launch->sizes[row->inner];
+    const int64_t rows = jg_ceil_div(mn, scale->block_mn);
     const jit_gemm_group_by group_by = launch->kernel->problem.group_by;
     const int64_t k = jg_groups_scale_depth(group_by, launch->sizes[SIZE_K],
                                             launch->params->batch, scale);
     const int64_t blocks = jg_ceil_div(k, scale->block_k);
-    const struct jg_scale_extent packed =
-        jg_scale_extent(scale, launch->sizes[row->inner], k);
+    const struct jg_scale_extent packed = jg_scale_extent(scale, mn, k);
     const bool by_columns = scale->layout == JIT_GEMM_SCALE_LAYOUT_COLUMN;
     const struct jg_array array = {.field = row->field,
                                    .description = row->description,
@@ -444,7 +453,8 @@ static jit_gemm_status resolve_input_blocks(const struct launch *launch,
                                    .alignment = jg_bytes_of(scale->dtype, 1),
                                    .alignment_key = row->alignment_key,
                                    .may_broadcast = true,
-                                   .is_stacked = is_stacked(launch, row->inner) ||
+                                   .is_stacked = is_indexed ||
+                                                 is_stacked(launch, row->inner) ||
                                                  group_by == JIT_GEMM_GROUP_BY_K_OFFSETS,
                                    .has_ld = true};
     jit_gemm_arg given = *given_at(launch, row);
@@ -546,7 +556,15 @@ static jit_gemm_status resolve_scale(const struct launch *launch, const struct r
                              .alignment_key = row->alignment_key,
                              .may_broadcast = true};
     set_vector(launch, is_vector ? row->inner : SIZE_ONE, &array);
+    const bool is_indexed = is_indexed_scale(launch, row);
+    if (is_indexed) {
+        array.columns = launch->params->a_row_count;
+        array.is_stacked = true;
+    }
     JG_TRY(jg_array_resolve(&array, given_at(launch, row), param_at(launch, row)));
+    if (is_indexed) {
+        jg_row_index_join(launch->params, param_at(launch, row));
+    }
     if (launch->kernel->problem.is_gated && is_vector && row->inner == SIZE_N) {
         set_gate_steps(launch, param_at(launch, row));
     }
@@ -625,33 +643,9 @@ static jit_gemm_status resolve_operand(const struct launch *launch, size_t index
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status check_operand_list(const struct jg_kernel *kernel,
-                                          const jit_gemm_args *args)
-{
-    static const char field[] = "args.operand_count";
-    if (args->operand_count != kernel->operand_count && kernel->epilogue_name[0] == '\0') {
-        return jg_fail(
-            JIT_GEMM_ERR_ARGUMENT, field, "give none, or name an epilogue in the problem",
-            "%zu operands are given, but the problem has no epilogue", args->operand_count);
-    }
-    if (args->operand_count != kernel->operand_count) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
-                       "give one entry per operand, in declared order",
-                       "%zu operands are given, but epilogue '%s' declares %u",
-                       args->operand_count, kernel->epilogue_name, kernel->operand_count);
-    }
-    if (args->operand_count > 0 && args->operands == NULL) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.operands",
-                       "give an array of args.operand_count entries",
-                       "the array is NULL, but %zu operands are declared",
-                       args->operand_count);
-    }
-    return JIT_GEMM_OK;
-}
-
 static jit_gemm_status resolve_operands(const struct launch *launch)
 {
-    JG_TRY(check_operand_list(launch->kernel, launch->args));
+    JG_TRY(jg_operand_list_check(launch->kernel, launch->args));
     for (size_t i = 0; i < launch->kernel->operand_count; i++) {
         JG_TRY(resolve_operand(launch, i));
     }

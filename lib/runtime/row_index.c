@@ -122,3 +122,17 @@ jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
     }
     return JIT_GEMM_OK;
 }
+
+bool jg_row_index_names_scales(const struct jg_problem *problem)
+{
+    return problem->a_rows == JIT_GEMM_ROWS_INDEXED &&
+           (problem->a.scale.kind == JIT_GEMM_SCALE_VECTOR ||
+            problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK);
+}
+
+void jg_row_index_join(const struct jg_kernel_params *params, struct jg_matrix_param *scale)
+{
+    scale->ld = (int64_t)params->a_rows.pointer;
+    scale->batch_stride = params->a_rows.batch_stride;
+    scale->batch_step = params->a_row_count;
+}

@@ -21,4 +21,10 @@ jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      struct jg_kernel_params *params,
                                      struct jg_extents *extents);
 
+/* Do A's scales lie as A's rows do, which an index names? */
+bool jg_row_index_names_scales(const struct jg_problem *problem);
+/* With such a vector goes the index of A's rows (jg/epilogue/indexed_scales.cuh). */
+void jg_row_index_join(const struct jg_kernel_params *params,
+                       struct jg_matrix_param *scale);
+
 #endif

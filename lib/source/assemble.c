@@ -252,6 +252,18 @@ static void print_scale(const char *name, const struct jg_problem *problem,
     }
 }
 
+/* Of rows that an index names: jg/epilogue/indexed_scales.cuh. */
+static void print_a_scale(const struct jg_problem *problem, struct jg_str *out)
+{
+    const jit_gemm_scale_kind scale = problem->a.scale.kind;
+    if (scale == JIT_GEMM_SCALE_VECTOR && problem->a_rows == JIT_GEMM_ROWS_INDEXED) {
+        jg_str_printf(out, "    using AScale = jg::Indexed%sInput<jg::f32>;\n",
+                      device_kind(problem, JIT_GEMM_OPERAND_COLUMN_VECTOR));
+        return;
+    }
+    print_scale("AScale", problem, scale, JIT_GEMM_OPERAND_COLUMN_VECTOR, out);
+}
+
 /* Of a gated D those of both accumulators' columns. */
 static void print_b_scales(const struct jg_problem *problem, struct jg_str *out)
 {
@@ -539,8 +551,7 @@ static void print_types(const struct jg_problem *problem, const struct jg_choice
     print_type("B", product->b.dtype, out);
     print_type("C", has_c(problem) ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
-    print_scale("AScale", problem, problem->a.scale.kind, JIT_GEMM_OPERAND_COLUMN_VECTOR,
-                out);
+    print_a_scale(problem, out);
     print_b_scales(problem, out);
     print_block_scale("ABlockScale", &product->a.scale, out);
     print_block_scale("BBlockScale", &product->b.scale, out);

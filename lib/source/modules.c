@@ -79,6 +79,9 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(jg_packs_scales(&choice->product), "jg/pack/pack_scales_kernel.cuh", out);
     print_header(problem->d_rows == JIT_GEMM_ROWS_INDEXED, "jg/epilogue/indexed_rows.cuh",
                  out);
+    const bool reads_index = problem->a_rows == JIT_GEMM_ROWS_INDEXED;
+    print_header(reads_index && problem->a.scale.kind == JIT_GEMM_SCALE_VECTOR,
+                 "jg/epilogue/indexed_scales.cuh", out);
     if (is_reference) {
         return;
     }
@@ -110,7 +113,9 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  choice->derived.shifts_lines ? "jg/tile/shifted_loader.cuh"
                                               : "jg/tile/thread_loader.cuh",
                  out);
-    print_header(problem->a_rows == JIT_GEMM_ROWS_INDEXED,
+    print_header(reads_index && problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK,
+                 "jg/tile/indexed_scales.cuh", out);
+    print_header(reads_index,
                  choice->product.has_row_boxes ? "jg/tile/row_loader.cuh"
                                                : "jg/tile/indexed_loader.cuh",
                  out);

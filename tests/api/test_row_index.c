@@ -57,8 +57,10 @@ Test(row_index, what_no_kernel_does_is_refused_by_name)
          "problem.a_rows: unknown way 'sorted' at column 33; give in_order or indexed"},
         {"a_rows=indexed layout=tn",
          "problem.a_rows: there is no kernel that reads rows of an MN-major A by an index"},
-        {"a_rows=indexed a_scale=vector", "problem.a_rows: there is no kernel that reads "
-                                          "rows of an A with scale vector by an index"},
+        {"a=e4m3 d=bf16 a_rows=indexed a_scale=128x128",
+         "problem.a_rows: with an index the rows of a tile are of any blocks of A, and "
+         "there is no kernel for scale 128x128, which several rows share; leave a_rows out, "
+         "or give a scale of blocks of one row, such as a_scale=1x128"},
         {"a_rows=indexed input_align=2 groups=4 group_by=k_offsets",
          "problem.a_rows: groups along K have parts of A's rows"},
         {"a_rows=indexed config=tile=128x128 cluster=1x2 row_boxes=0",
@@ -278,6 +280,49 @@ Test(row_index, a_goes_through_no_map_or_by_rows)
             cr_expect_eq(of_a->strides_bytes[0], 256);
             cr_expect_eq(of_a->box[1], 1);
         }
+        jit_gemm_destroy(&gemm);
+    }
+    api_fixture_close(&fixture);
+}
+
+/* Scales lie as A's rows do: one for each of them, wherever the product has them. */
+Test(row_index, scales_of_rows_go_with_the_index)
+{
+    static const char *const scales[] = {"a_scale=vector b_scale=vector",
+                                         "a_scale=1x128 b_scale=128x128",
+                                         "a_scale=1x128 a_scale_layout=column"};
+    struct api_fixture fixture;
+    api_fixture_driver();
+    api_fixture_open(&fixture);
+    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+        char text[192];
+        snprintf(text, sizeof(text),
+                 "m=512 n=256 k=384 a=e4m3 d=bf16 a_rows=indexed groups=4 "
+                 "group_by=counts %s config=swap_ab=0",
+                 scales[i]);
+        jit_gemm *gemm = create(&fixture, text);
+        jit_gemm_args args = right_args();
+        const bool has_b = strstr(text, "b_scale") != NULL;
+        args.a_rows = args.d_rows;
+        args.d_rows = (jit_gemm_arg){0};
+        args.a_row_count = 34;
+        args.group_sizes = UINT64_C(5) << 32;
+        args.a_scale.pointer = UINT64_C(6) << 32;
+        args.b_scale.pointer = has_b ? UINT64_C(7) << 32 : 0;
+        cr_assert_eq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s: %s", text,
+                     jit_gemm_last_error());
+        const struct jg_kernel_params *params = &fixture.fake->last_launch.params;
+        cr_expect_eq(params->a_scale.pointer, args.a_scale.pointer);
+        if (i == 0) {
+            cr_expect_eq((uint64_t)params->a_scale.ld, args.a_rows.pointer);
+            cr_expect_eq(params->a_scale.batch_stride, 512);
+            cr_expect_eq(params->a_scale.batch_step, 34);
+        } else {
+            cr_expect_eq(params->a_scale.ld, i == 1 ? 3 : 36, "%s", text);
+            cr_expect_eq(params->a_scale.batch_stride, 0);
+        }
+        args.a_scale.batch_stride = 512;
+        expect_refused(gemm, &args, "args.a_scale.batch_stride: ");
         jit_gemm_destroy(&gemm);
     }
     api_fixture_close(&fixture);

@@ -54,6 +54,51 @@ KERNELS = {
                   "--config", "kernel=reference"],
 }
 
+# Of rows of A that have scales.
+SCALED = {
+    "blocks of rows": ["m=300", "n=136", "k=400", "a=e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128",
+                       "groups=5", "a_rows=indexed", "--group-sizes", "0,130,1,69,33", "--arch", "sm_90a"],
+    "blocks by columns, transposed": ["m=140", "n=264", "k=272", "a=e4m3", "d=bf16", "a_scale=1x128",
+                                      "a_scale_layout=column", "b_scale=1x128", "groups=3",
+                                      "group_by=counts", "a_rows=indexed", "--group-sizes", "33,0,130",
+                                      "--arch", "sm_100a", "--config", "mma=128x32 cluster=1x1 swap_ab=1"],
+    "a factor of each row": ["m=300", "n=136", "k=144", "a=e4m3", "d=bf16", "a_scale=vector",
+                             "b_scale=vector", "groups=5", "a_rows=indexed", "--group-sizes",
+                             "0,130,1,69,33", "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1"],
+    "a factor of each row, by vectors": ["m=140", "n=256", "k=144", "a=e4m3", "d=bf16", "d_rows=indexed",
+                                         "a_scale=vector", "b_scale=vector", "batch=2", "a_rows=indexed",
+                                         "--arch", "sm_100a"],
+    "a factor of each column in memory": ["m=140", "n=72", "k=144", "a=e4m3", "d=bf16", "d_layout=column",
+                                          "a_scale=vector", "b_scale=vector", "c=f32", "batch=2",
+                                          "a_rows=indexed", "--arch", "sm_90a"],
+    "reference": ["m=40", "n=41", "k=272", "a=e4m3", "d=bf16", "a_scale=1x128", "b_scale=1x128", "batch=2",
+                  "a_rows=indexed", "--arch", "sm_90a", "--config", "kernel=reference"],
+}
+SCALE_FAULTS = [
+    ("scales of rows in order", "const u32 found = at < end ? static_cast<u32>(index[at]) : kNone;",
+     "const u32 found = at < end ? at : kNone;"),
+    ("scales of the tile's first rows", "static_cast<u32>(index[at]) : kNone;",
+     "static_cast<u32>(index[at - row]) : kNone;"),
+    ("scales of the first group's index", "column.begin(param, index_.base<const i32>(item.batch)",
+     "column.begin(param, index_.base<const i32>(0)"),
+    ("scales of a row that is none", "rows_[i] = found < count ? found : kNone;", "rows_[i] = found;"),
+    ("the last rows of A have no scales", "rows_[i] = found < count ? found : kNone;",
+     "rows_[i] = found + 7 < count ? found : kNone;"),
+    ("scales of rows beyond the group's", "item.group_end : rows, k);", "item.group_end - 1 : rows, k);"),
+    ("scales of the first block of K", "source_ += step_;", ""),
+    ("scales of every second block of K", "source_ += step_;", "source_ += 2 * step_;"),
+    ("scales of the lane's first row for all", "distance_ * (has_row ? rows_[i] : 0)",
+     "distance_ * (has_row ? rows_[0] : 0)"),
+    ("factors of rows in order", "const u32 row = exists ? static_cast<u32>(index[at]) : ~0u;",
+     "const u32 row = exists ? at : ~0u;"),
+    ("factors of the first group's index", "param.batch_stride * i64(batch);", "0;"),
+    ("factors of a row that is none", "return row < param.batch_step", "return exists"),
+    ("the last row of A has no factor", "return row < param.batch_step", "return row + 1 < param.batch_step"),
+    ("a vector's factors of its first row", "read(param, coord.col + i, coord.batch, i < coord.count)",
+     "read(param, coord.col, coord.batch, i < coord.count)"),
+    ("the reference's scales of rows in order", "scale_row = found;", ""),
+]
+
 # What it is, the device code, and what stands in its place.
 FAULTS = [
     ("the index of the neighbour", "base<const i32>(batch) + row;", "base<const i32>(batch) + (row ^ 1);"),
@@ -149,11 +194,15 @@ def main():
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
                 for name, words in KERNELS.items()]
+        jobs += [(f"scales, {name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
+                 for name, words in SCALED.items()]
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(kernels.seen_in, SCALED, before, after))
+                 for name, before, after in SCALE_FAULTS[::EVERY]]
         jobs += [(name, workers.submit(seen_in_tests, launches, tests, nvrtc, (said,), before, after))
                  for name, tests, said, before, after in LAUNCHED]
-        sys.exit(report(jobs, [*FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
+        sys.exit(report(jobs, [*FAULTS, *SCALE_FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
 
 
 main()

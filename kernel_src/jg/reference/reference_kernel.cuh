@@ -52,12 +52,16 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
     const GroupMatrix<Config> of_b = group_matrix<Config>(params.b, batch);
     const A *a = Config::kAKMajor ? of_a.template element<const A>(row, 0, batch)
                                   : of_a.template element<const A>(0, row, batch);
+    u32 scale_row = row + (is_block_scaled<Config>() ? scale_shift : 0),
+        scale_batch = batch;
     if constexpr (Config::kIndexedA) {
         const u32 found = *params.a_rows.template element<const u32>(0, row, batch);
         if (found >= params.a_row_count) {
             return 0.0; // a row of zeros
         }
         a = params.a.template element<const A>(found, 0, 0);
+        scale_row = found;
+        scale_batch = 0;
     }
     const B *b = Config::kBKMajor ? of_b.template element<const B>(col, 0, batch)
                                   : of_b.template element<const B>(0, col, batch);
@@ -71,12 +75,10 @@ JG_DEVICE double dot(const Params &params, const RowRange &k_range, u32 row, u32
                 Config::kGroupBy == GroupBy::kKOffsets
                     ? GroupScales<Config>::begin(k_range.begin, batch) + k - k_range.begin
                     : k;
-            product *=
-                block_scale<typename Config::ABlockScale>(
-                    params.a_scale, row + (is_block_scaled<Config>() ? scale_shift : 0),
-                    own_k, batch) *
-                block_scale<typename Config::BBlockScale>(params.b_scale, col, own_k,
-                                                          batch);
+            product *= block_scale<typename Config::ABlockScale>(params.a_scale, scale_row,
+                                                                 own_k, scale_batch) *
+                       block_scale<typename Config::BBlockScale>(params.b_scale, col, own_k,
+                                                                 batch);
         }
         sum += product;
     }

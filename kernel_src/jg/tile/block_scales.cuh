@@ -195,19 +195,30 @@ class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
     JG_DEVICE void copy(f32 *, bool) {}
 };
 
+// Of rows that an index names: indexed_scales.cuh.
+template <class Scale, u32 kCount>
+class IndexedScaleColumn;
+
 template <class Config, class Ring, bool>
 class ScaleFiller {
     using Slot = ScaleSlot<Config>;
-    enum : bool { kHalves = Config::kGateHalves };
-    template <class Scale, class Operand, u32 kRun, u32 kCount>
-    using Column = ScaleColumn<Scale, Operand, kHalves, kRun, kCount>;
+    enum : bool {
+        kHalves = Config::kGateHalves,
+        kIndexedA = Config::kIndexedA && Slot::kACount > 0,
+        kIndexedB = Config::kIndexedB && Slot::kBCount > 0,
+    };
+    template <bool kIndexed, class Scale, class Operand, u32 kRun, u32 kCount>
+    using Column =
+        typename Select<kIndexed, IndexedScaleColumn<Scale, kCount>,
+                        ScaleColumn<Scale, Operand, kHalves, kRun, kCount>>::Type;
 
   public:
     template <class Params, class ShapeT>
     JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape,
                           ScaleSlots<Config> &slots)
-        : a_param_(params.a_scale), b_param_(params.b_scale), m_(shape.m), n_(shape.n),
-          k_(shape.k), ring_(Ring::producer(slots)), slots_(slots)
+        : a_param_(params.a_scale), b_param_(params.b_scale), index_(params.a_rows),
+          index_count_(params.a_row_count), m_(shape.m), n_(shape.n), k_(shape.k),
+          ring_(Ring::producer(slots)), slots_(slots)
     {
     }
 
@@ -233,8 +244,8 @@ class ScaleFiller {
             kAlongK ? GroupScales<Config>::begin(item.k_first, item.batch) : item.k_first;
         at_ = item.k_first;
         end_ = kAlongK ? item.k_end : k_;
-        a_.begin(a_param_, m_, item.row, k, item.batch);
-        b_.begin(b_param_, n_, item.col, k, item.batch);
+        begin_column<kIndexedA>(a_, a_param_, m_, item.row, k, item);
+        begin_column<kIndexedB>(b_, b_param_, n_, item.col, k, item);
     }
 
     // Blocks until a slot is empty, and copies those of the item's next block to it.
@@ -250,12 +261,28 @@ class ScaleFiller {
     }
 
   private:
+    template <bool kIndexed, class ColumnT>
+    JG_DEVICE void begin_column(ColumnT &column, const MatrixParam &param, u32 rows,
+                                u32 row, u32 k, const WorkItem &item) const
+    {
+        if constexpr (kIndexed) {
+            if (item.k_blocks > 0) {
+                column.begin(param, index_.base<const i32>(item.batch), index_count_, row,
+                             Config::kGroups > 0 ? item.group_end : rows, k);
+            }
+        } else {
+            column.begin(param, rows, row, k, item.batch);
+        }
+    }
+
     const MatrixParam &a_param_;
     const MatrixParam &b_param_;
+    const MatrixParam &index_;
+    const u32 &index_count_; // rows of A that it may name
     u32 m_, n_, k_;
     u32 at_ = 0, end_ = 0; // elements of K
-    Column<typename Slot::A, InputA<Config>, Slot::kARun, Slot::kACount> a_;
-    Column<typename Slot::B, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
+    Column<kIndexedA, typename Slot::A, InputA<Config>, Slot::kARun, Slot::kACount> a_;
+    Column<kIndexedB, typename Slot::B, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
     typename Ring::Producer ring_;
     ScaleSlots<Config> &slots_;
 };

@@ -478,7 +478,8 @@ void fill_stage(TilesOf<Config> &tiles, const Loader &loader, const WorkItem &it
 
 struct LaunchParams {
     jg::TensorMap maps[jg::kMapCount]{};
-    jg::MatrixParam a_scale{}, b_scale{};
+    jg::MatrixParam a_scale{}, b_scale{}, a_rows{};
+    u32 a_row_count = 0;
     jg::ScalarParam alpha{0, 1.0f, 0}, beta{};
     const jg::MatrixParam *operands = nullptr;
     u64 workspace = 0;

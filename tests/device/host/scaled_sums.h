@@ -28,7 +28,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
     static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 3;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
-    static constexpr bool kPromotesSums = true;
+    static constexpr bool kPromotesSums = true, kIndexedA = false, kIndexedB = false;
     static constexpr bool kGated = kPairs != Pairs::kNone;
     static constexpr bool kGateInA = kPairs == Pairs::kInRows, kGateHalves = kHalves;
     static constexpr u32 kGateColumns = kPairs == Pairs::kNone         ? 0
