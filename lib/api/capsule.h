@@ -84,8 +84,8 @@ struct jg_capsule_failure {
     const struct jg_builder *builder;
     const struct jg_arch *arch;
     const struct jg_source *source;
-    const char *text;                 /* of the problem or the pack */
-    const struct jg_problem *problem; /* NULL: a pack */
+    const char *text;                 /* of the problem, or of a kernel beside products */
+    const struct jg_problem *problem; /* NULL: no product's */
     const struct jg_choice *choice;   /* of the problem */
     const char *key; /* of the code that is there; NULL: its build failed */
 };

@@ -544,35 +544,36 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
     return forward_at_line(reader, status);
 }
 
-static jit_gemm_status reserve_pack(struct jg_manifest *manifest)
+static jit_gemm_status reserve_side(struct jg_manifest *manifest)
 {
-    if (manifest->pack_count < manifest->pack_capacity) {
+    if (manifest->side_count < manifest->side_capacity) {
         return JIT_GEMM_OK;
     }
-    const size_t capacity = manifest->pack_capacity > 0 ? manifest->pack_capacity * 2 : 16;
-    struct jg_pack *packs = jg_realloc(manifest->packs, capacity * sizeof(*packs));
-    if (packs == NULL) {
+    const size_t capacity = manifest->side_capacity > 0 ? manifest->side_capacity * 2 : 16;
+    struct jg_side_kernel *sides = jg_realloc(manifest->sides, capacity * sizeof(*sides));
+    if (sides == NULL) {
         return jg_fail_memory();
     }
-    manifest->packs = packs;
-    manifest->pack_capacity = capacity;
+    manifest->sides = sides;
+    manifest->side_capacity = capacity;
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status read_pack(const struct jg_lines *reader, const char *rest,
-                                 size_t size, struct jg_manifest *manifest)
+static jit_gemm_status read_side(const struct jg_lines *reader, enum jg_side_kind kind,
+                                 const char *rest, size_t size,
+                                 struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
-    JG_TRY(reserve_pack(manifest));
+    JG_TRY(reserve_side(manifest));
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
         return jg_fail_memory();
     }
     const jit_gemm_status status =
-        jg_pack_parse(text, &manifest->packs[manifest->pack_count]);
+        jg_side_kernel_parse(kind, text, &manifest->sides[manifest->side_count]);
     jg_free(text);
     JG_TRY(forward_at_line(reader, status));
-    manifest->pack_count++;
+    manifest->side_count++;
     return JIT_GEMM_OK;
 }
 
@@ -684,7 +685,8 @@ static jit_gemm_status read_device(const struct jg_lines *reader, const char *re
 static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
                                   struct jg_manifest *manifest)
 {
-    static const char *const words[] = {"epilogue", "problem", "pack", "arch", "plan_for"};
+    static const char *const words[] = {"epilogue", "problem", "pack",
+                                        "combine",  "arch",    "plan_for"};
     JG_TRY(read_first_line(reader));
     while (next_item(reader)) {
         const char *rest = NULL;
@@ -694,7 +696,9 @@ static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
         } else if (jg_line_take_keyword(reader, "problem", &rest, &size)) {
             JG_TRY(read_problem(reader, rest, size, manifest));
         } else if (jg_line_take_keyword(reader, "pack", &rest, &size)) {
-            JG_TRY(read_pack(reader, rest, size, manifest));
+            JG_TRY(read_side(reader, JG_SIDE_PACK, rest, size, manifest));
+        } else if (jg_line_take_keyword(reader, "combine", &rest, &size)) {
+            JG_TRY(read_side(reader, JG_SIDE_COMBINE, rest, size, manifest));
         } else if (jg_line_take_keyword(reader, "arch", &rest, &size)) {
             JG_TRY(read_archs(reader, rest, size, manifest));
         } else if (jg_line_take_keyword(reader, "plan_for", &rest, &size)) {
@@ -729,6 +733,6 @@ void jg_manifest_free(struct jg_manifest *manifest)
     jg_registry_destroy(manifest->epilogues);
     jg_free(manifest->snippets);
     jg_free(manifest->problems);
-    jg_free(manifest->packs);
+    jg_free(manifest->sides);
     *manifest = (struct jg_manifest){0};
 }

@@ -17,6 +17,7 @@
  *     plan_for DEVICE (plan/planned_device.h)
  *     problem TEXT, in which a dynamic size may be a range: m=1..8192 loss=5%
  *     pack bytes=BYTES from=LAYOUT to=LAYOUT
+ *     combine rows=TYPE d=TYPE chosen=COUNT
  *
  * Empty lines and comments, from a '#' at the line's beginning or behind a blank, are
  * skipped between the items, and among the operands; so are blanks around an item. An
@@ -29,8 +30,8 @@
 #include "api/record.h"
 #include "api/registry.h"
 #include "plan/arch.h"
-#include "plan/pack.h"
 #include "plan/range.h"
+#include "plan/side_kernel.h"
 
 /* Where a snippet stands. */
 struct jg_manifest_snippet {
@@ -55,8 +56,8 @@ struct jg_manifest {
     size_t snippet_count, snippet_capacity;
     struct jg_manifest_problem *problems;
     size_t problem_count, problem_capacity;
-    struct jg_pack *packs;
-    size_t pack_count, pack_capacity;
+    struct jg_side_kernel *sides;
+    size_t side_count, side_capacity;
     const struct jg_arch
         *archs[JG_MANIFEST_MOST_ARCHS]; /* of its lines `arch`, each once */
     size_t arch_count;

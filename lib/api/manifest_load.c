@@ -2,10 +2,10 @@
 /* A manifest into a context: its epilogues, and if that is wanted its kernels. */
 #include "api/context.h"
 #include "api/manifest.h"
+#include "api/side_kernel.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "jit_gemm/family.h"
-#include "jit_gemm/scales.h"
 
 #define MOST_BYTES ((size_t)64 * 1024 * 1024)
 
@@ -26,19 +26,12 @@ static jit_gemm_status create_problem(jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-/* Of any scales of that size: the kernel is the same. */
-static jit_gemm_status create_pack(jit_gemm_context *context, const struct jg_pack *pack)
+static jit_gemm_status create_side(jit_gemm_context *context,
+                                   const struct jg_side_kernel *side)
 {
-    const bool is_byte = pack->element_bytes == 1;
-    const jit_gemm_scale scale = {.kind = JIT_GEMM_SCALE_BLOCK,
-                                  .dtype =
-                                      is_byte ? JIT_GEMM_DTYPE_UE8M0 : JIT_GEMM_DTYPE_F32,
-                                  .block_mn = 1,
-                                  .block_k = is_byte ? 32 : 128,
-                                  .layout = pack->from};
-    jit_gemm_packer *packer = NULL;
-    JG_TRY(jit_gemm_packer_create(context, &scale, pack->to, &packer));
-    jit_gemm_packer_destroy(&packer);
+    struct jg_side_loaded loaded;
+    JG_TRY(jg_side_create(context, side, &loaded));
+    jg_kernel_release(loaded.kernel);
     return JIT_GEMM_OK;
 }
 
@@ -49,8 +42,8 @@ static jit_gemm_status load(jit_gemm_context *context, struct jg_manifest *manif
     for (size_t i = 0; creates_all && i < manifest->problem_count; i++) {
         JG_TRY(create_problem(context, &manifest->problems[i]));
     }
-    for (size_t i = 0; creates_all && i < manifest->pack_count; i++) {
-        JG_TRY(create_pack(context, &manifest->packs[i]));
+    for (size_t i = 0; creates_all && i < manifest->side_count; i++) {
+        JG_TRY(create_side(context, &manifest->sides[i]));
     }
     return JIT_GEMM_OK;
 }

@@ -8,8 +8,8 @@
 #include "api/context.h"
 #include "api/gemm.h"
 #include "api/manifest.h"
-#include "api/packer.h"
 #include "api/prewarm_targets.h"
+#include "api/side_kernel.h"
 #include "api/target.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -23,12 +23,12 @@
 #define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
 #define JG_JOBS_MAX      64
 
-/* One kernel of the manifest for one architecture: of a problem, of a band of one, or of a
- * pack. */
+/* One kernel of the manifest for one architecture: of a problem, of a band of one, or one
+ * beside products. */
 struct task {
     const struct jg_planned *planned;       /* borrowed */
-    const struct jg_manifest_problem *item; /* NULL: a pack */
-    const struct jg_pack *pack;
+    const struct jg_manifest_problem *item; /* NULL: a kernel beside products */
+    const struct jg_side_kernel *side;
     bool is_band; /* of the item, and then which kernel: */
     struct jg_band_kernel kernel;
     jg_cache_name name; /* of the finished kernel's entry */
@@ -139,14 +139,14 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task 
     return status;
 }
 
-static jit_gemm_status build_pack(const struct prewarm *prewarm, struct task *task,
+static jit_gemm_status build_side(const struct prewarm *prewarm, struct task *task,
                                   jit_gemm_origin *ret_origin)
 {
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status = jg_step_pack_binary(
-        prewarm->context, &builder, task->planned->arch, task->pack, &result, &counts);
+    jit_gemm_status status = jg_step_side_binary(
+        prewarm->context, &builder, task->planned->arch, task->side, &result, &counts);
     jg_context_count_build(prewarm->context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);
@@ -202,7 +202,7 @@ static void tell_progress(struct prewarm *prewarm, const struct task *task)
     } else if (task->item != NULL) {
         (void)jg_problem_print(&task->item->problem, &text);
     } else {
-        jg_pack_text(task->pack, &text);
+        jg_side_kernel_text(task->side, &text);
     }
     prewarm->is_cancelled =
         prewarm->progress(prewarm->progress_user, prewarm->done, prewarm->result.total,
@@ -219,7 +219,7 @@ static void *work_through_tasks(void *user)
         jit_gemm_origin origin = JIT_GEMM_ORIGIN_COMPILED;
         const jit_gemm_status status = task->item != NULL
                                            ? build_problem(prewarm, task, &origin)
-                                           : build_pack(prewarm, task, &origin);
+                                           : build_side(prewarm, task, &origin);
         pthread_mutex_lock(&prewarm->mutex);
         if (status == JIT_GEMM_ERR_CANCELLED) {
             prewarm->is_cancelled = true;
@@ -296,7 +296,7 @@ static jit_gemm_status find_task(const struct prewarm *prewarm, const struct tas
 {
     const struct jg_builder builder = make_builder(prewarm);
     if (task->item == NULL) {
-        return jg_step_pack_find(&builder, task->planned->arch, task->pack, ret_found);
+        return jg_step_side_find(&builder, task->planned->arch, task->side, ret_found);
     }
     struct jg_problem problem;
     struct jg_settled settled;
@@ -404,9 +404,9 @@ static jit_gemm_status list_tasks(struct prewarm *prewarm)
             JG_TRY(task.item->has_range ? add_range(prewarm, &task)
                                         : add_task(prewarm, &task));
         }
-        for (size_t i = 0; i < manifest->pack_count; i++) {
+        for (size_t i = 0; i < manifest->side_count; i++) {
             const struct task task = {.planned = &prewarm->targets.planned[arch],
-                                      .pack = &manifest->packs[i]};
+                                      .side = &manifest->sides[i]};
             JG_TRY(add_task(prewarm, &task));
         }
     }

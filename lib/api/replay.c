@@ -103,13 +103,13 @@ static jit_gemm_status read_fields(struct replay *replay)
 static jit_gemm_status find_epilogue(const struct jg_manifest *manifest,
                                      struct replay *replay)
 {
-    if (manifest->problem_count + manifest->pack_count != 1) {
+    if (manifest->problem_count + manifest->side_count != 1) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.manifest",
                        "give the whole folder, as the library left it",
                        "has %zu kernels, and a capsule is of one",
-                       manifest->problem_count + manifest->pack_count);
+                       manifest->problem_count + manifest->side_count);
     }
-    if (manifest->pack_count == 1) {
+    if (manifest->side_count == 1) {
         return JIT_GEMM_OK;
     }
     JG_TRY(jg_problem_normalize(&manifest->problems[0].problem, jg_registry_find,

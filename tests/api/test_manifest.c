@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/thread.h"
+#include "jit_gemm/combine.h"
 #include "jit_gemm/family.h"
 #include "jit_gemm/scales.h"
 
@@ -444,7 +445,7 @@ Test(manifest, mistakes_are_named_with_their_line)
          "line 1: lines of this text end with a carriage return alone"},
         {"jit_gemm manifest 2\n", JIT_GEMM_ERR_VERSION, "manifest line 1: a manifest of"},
         {"jit_gemm manifest 1\nproblems\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 2: 'problems' begins no line of a manifest; did you mean problem? begin the line with epilogue problem pack arch"},
+         "line 2: 'problems' begins no line of a manifest; did you mean problem? begin the line with epilogue problem pack combine arch"},
         {"jit_gemm manifest 1\nproblem m=7 n=7 k=7 bf16 layuot=nt\n", JIT_GEMM_ERR_ARGUMENT,
          "line 2: problem: unknown key 'layuot' at column 18; did you mean layout? keys: "},
         {"jit_gemm manifest 1\nproblem 8x8x8 bf16 config=stage=3\n", JIT_GEMM_ERR_ARGUMENT,
@@ -561,7 +562,8 @@ static const char all_kinds[] = "jit_gemm manifest 1\n"
                                 "end\n"
                                 "problem 256x256x256 f16 epilogue=scaled\n"
                                 "problem m=1..512 n=512 k=512 a=bf16 dynamic=m loss=0%\n"
-                                "pack bytes=1 from=row to=128x4\n";
+                                "pack bytes=1 from=row to=128x4\n"
+                                "combine rows=bf16 d=bf16 chosen=8\n";
 
 Test(manifest, loading_registers_its_epilogues_and_creates_nothing)
 {
@@ -612,10 +614,15 @@ Test(manifest, loading_can_create_every_kernel)
     cr_assert_eq(jit_gemm_packer_create(fixture.context, &scale,
                                         JIT_GEMM_SCALE_LAYOUT_128X4, &packer),
                  JIT_GEMM_OK);
+    jit_gemm_combiner *combiner = NULL;
+    cr_assert_eq(jit_gemm_combiner_create(fixture.context, JIT_GEMM_DTYPE_BF16,
+                                          JIT_GEMM_DTYPE_BF16, 8, &combiner),
+                 JIT_GEMM_OK);
     cr_expect_gt(calls, 2);
     cr_expect_eq(jg_compiler_dummy_calls(fixture.compiler), calls);
     cr_expect_eq(atomic_load(&fixture.fake->loads), loads);
     jit_gemm_packer_destroy(&packer);
+    jit_gemm_combiner_destroy(&combiner);
     jit_gemm_family_destroy(&family);
     api_fixture_close(&fixture);
 }

@@ -25,13 +25,13 @@ Block = collections.namedtuple("Block", "page line kind text")
 KINDS = [(re.compile(pattern), kind) for pattern, kind in (
     (r"jit_gemm manifest 1$|problem m=", "manifest"),
     (r"jit_gemm recipe 1$", "recipe"),
-    (r"const jit_gemm_scale ", "c"),
+    (r"const jit_gemm_scale |jit_gemm_combiner ", "c"),
     (r"context\.write_manifest|jit_gemm\.gemm\(|import jit_gemm", "python"),
     (r"(\./)?scripts/|apt-get |meson |ninja |cc |python3 |pip |cp |nvcc |build(-fuzz)?/|CC=|([A-Z_]+=\S+ +)+(meson|build/|python3|\./)"
      r"|export JIT_GEMM_TEST|JIT_GEMM_TEST_WRAPPER|CUDA_VISIBLE", "build"),
     (r"(d|const float \w+|float \w+) = .*;|for \(", "snippet"),
     (r"export |for |config=|time ", "sh"),
-    (r"A( \(K x M\))? +(B|index)|CTA \d|the matrix,|piece  |modelled from |row +blocks|8x4: |part = |sum = |acc = |float symbol|1:5: error"
+    (r"A( \(K x M\))? +(B|index)|CTA \d|c\[t\] \+|the matrix,|piece  |modelled from |row +blocks|8x4: |part = |sum = |acc = |float symbol|1:5: error"
      r"|tune: |recipe: |args\.(a\.pointer|group_sizes)|epilogue NAME|kernels for sm_90a are|D \(M x N|rows +0 to ", "text"),
 )]
 

@@ -24,7 +24,8 @@ MANIFEST = "jit_gemm manifest 1\narch sm_90a\nproblem 256x256x128 bf16\n"
 FAILS = [("--modelled", 0, ""), ("gelo", 1, 'identifier "gelo"'), ("bench ", 1, ""), ("tune ", 1, ""), ("doctor", 1, ""),
          ("leaky.ptx", 1, "leaky.ptx"), ("replay", 1, "capsule"), ("prefetch=b pdl=0", 2, "prefetch=b needs pdl=1")]
 
-C_FRAME = """#include <jit_gemm/device.h>
+C_FRAME = """#include <jit_gemm/combine.h>
+#include <jit_gemm/device.h>
 #include <jit_gemm/family.h>
 #include <jit_gemm/jit_gemm.h>
 #include <jit_gemm/recipe.h>
@@ -32,10 +33,12 @@ C_FRAME = """#include <jit_gemm/device.h>
 #include <stdio.h>
 void block(jit_gemm_context *context, jit_gemm_problem problem, jit_gemm *gemm, jit_gemm_args args,
            jit_gemm_context_options options, void *stream, uint64_t a, uint64_t b, uint64_t d, uint64_t bias,
-           uint64_t scales, uint64_t packed, int64_t m, int64_t k, int64_t rows_of_this_batch);
+           uint64_t scales, uint64_t packed, uint64_t y, uint64_t index, uint64_t shares, int64_t m, int64_t n,
+           int64_t k, int64_t tokens, int64_t rows_of_this_batch);
 void block(jit_gemm_context *context, jit_gemm_problem problem, jit_gemm *gemm, jit_gemm_args args,
            jit_gemm_context_options options, void *stream, uint64_t a, uint64_t b, uint64_t d, uint64_t bias,
-           uint64_t scales, uint64_t packed, int64_t m, int64_t k, int64_t rows_of_this_batch)
+           uint64_t scales, uint64_t packed, uint64_t y, uint64_t index, uint64_t shares, int64_t m, int64_t n,
+           int64_t k, int64_t tokens, int64_t rows_of_this_batch)
 {
     {
 %s
