@@ -48,6 +48,7 @@ struct jg_derived {
                            each for both; 1: each loads all of its own; 0: there are none */
     bool
         halves_last; /* are entries of a last round that has few two each, of fewer rows? */
+    bool passes_items;               /* does a warp find items for those that multiply? */
     bool leaves_slices;              /* are those left out of which a group has no rows? */
     enum jg_evict_first evict_first; /* of the product's A and B */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */

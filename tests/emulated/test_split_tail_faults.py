@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Faults in the list of work in which only tiles beyond whole waves have parts of K, and in who adds
-them up, each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has
+them up; and in who finds items of groups for others: each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has
 to see them, by a finding, by wrong numbers or by no end.
 
 Usage: test_split_tail_faults.py JIT_GEMM EMULATOR NVRTC
@@ -47,6 +47,29 @@ FAULTS = [
     ("no part waits on sm_100a", "if (!item.is_whole) {", "if (false) {"),
     ("parts go to D on sm_90a", "if (item.is_whole) {", "if (item.is_whole || item.is_last_split) {"),
 ]
+# Groups whose items a warp finds, 24 cluster tiles on 2 clusters.
+PASSED_KERNELS = {
+    "items of offsets": ["m=700", "n=520", "k=320", "a=e4m3", "d=bf16", "accumulate=fast", "groups=5", "--group-sizes", "0,330,1,269,33",
+                         "--arch", "sm_90a", "--config", "tile=128x128 pingpong=1 cluster=2x1"],
+    "items of both warpgroups": ["m=700", "n=520", "k=64", "a=e4m3", "d=bf16", "a_scale=1x128",
+                                 "b_scale=128x128", "groups=5", "--group-sizes", "0,330,1,269,33",
+                                 "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
+}
+PASSED_FAULTS = [
+    ("the other warpgroup's item", "slots_.items[slot_] = item;", "slots_.items[slot_ ^ 1] = item;"),
+    ("all items are the first one's", "        slot_ ^= 1;\n", ""),
+    ("an item before the one before is read", "        ptx::mbarrier_wait(&slots_.empty[slot_], parity_ ^ 1);\n", ""),
+    ("an item before it is there", "        ptx::mbarrier_wait(&slots_.full[slot_], parity_);\n", ""),
+    ("a slot is never given back", "            ptx::mbarrier_arrive(&slots_.empty[slot_]);\n", ""),
+    ("one warp gives the slot back for all", "ptx::mbarrier_init(&empty[i], kReaders);", "ptx::mbarrier_init(&empty[i], 1);"),
+    ("items that others have are not passed over", "            work.skip();\n            return KRange",
+     "            return KRange"),
+    ("a block more of K is passed over", "part(0, 0).blocks;", "part(0, 0).blocks + 1;"),
+    ("both read one slot", "slot_ ^= Config::kPingpong ? 0 : 1;", ""),
+    ("both wait for the round before", "parity_ ^= Config::kPingpong ? 1 : slot_;", "parity_ ^= Config::kPingpong ? 1 : 0;"),
+    ("an item is taken and not counted", "        iterator_.skip();\n        return hold(item);",
+     "        return hold(item);"),
+]
 
 
 def main():
@@ -55,9 +78,12 @@ def main():
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "count_split"))
                 for name, words in KERNELS.items()]
-        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
-                 for name, before, after in FAULTS[::EVERY]]
-        sys.exit(report(jobs, FAULTS))
+        jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "ItemSlots"))
+                 for name, words in PASSED_KERNELS.items()]
+        jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
+                 for problems, faults in ((KERNELS, FAULTS), (PASSED_KERNELS, PASSED_FAULTS))
+                 for name, before, after in faults[::EVERY]]
+        sys.exit(report(jobs, [*FAULTS, *PASSED_FAULTS]))
 
 
 main()

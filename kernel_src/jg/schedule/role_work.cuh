@@ -46,16 +46,22 @@ class RoleWork {
     }
     JG_DEVICE auto next()
     {
-        if constexpr (debug::kIsTracked) {
-            return HeldItem<debug::Track>(iterator_.next(), track_);
-        } else {
-            return iterator_.next();
-        }
+        return hold(iterator_.next());
+    }
+    // The same of an item that somebody else has found.
+    JG_DEVICE auto take(const WorkItem &item)
+    {
+        iterator_.skip();
+        return hold(item);
     }
     // The next item, for another: of no role's time.
     JG_DEVICE WorkItem pass()
     {
         return iterator_.next();
+    }
+    JG_DEVICE void skip()
+    {
+        iterator_.skip();
     }
     // From here on the same threads work on the item in another role.
     JG_DEVICE void enter(debug::Role role)
@@ -83,6 +89,15 @@ class RoleWork {
     }
 
   private:
+    JG_DEVICE auto hold(const WorkItem &item)
+    {
+        if constexpr (debug::kIsTracked) {
+            return HeldItem<debug::Track>(item, track_);
+        } else {
+            return item;
+        }
+    }
+
     Iterator iterator_;
     debug::Track track_;
 };

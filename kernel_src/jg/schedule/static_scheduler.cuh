@@ -25,8 +25,13 @@ class StaticIterator {
     JG_DEVICE WorkItem next()
     {
         const WorkItem item = order_.item(entry_);
-        entry_ += gridDim.x / kClusterSize;
+        skip();
         return item;
+    }
+    // Goes past an item that the role gets from elsewhere, or leaves to others.
+    JG_DEVICE void skip()
+    {
+        entry_ += gridDim.x / kClusterSize;
     }
 
   private:

@@ -57,6 +57,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     kernel.load_scales();
                 }
             }
+            if constexpr (passes_items<Config>()) {
+                if (roles.is_item_warp() && ptx::elect_one()) {
+                    pass_items<Config>(kernel.scheduler.thread_iterator(),
+                                       kernel.smem.items);
+                }
+            }
             if constexpr (Kernel::kHasLoadRing) {
                 if (roles.is_epilogue_load_warp() && ptx::elect_one()) {
                     PingpongRoles<Kernel>(kernel).load_for_epilogue();

@@ -19,6 +19,7 @@ namespace jg::sm90a {
 
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
+    using ConfigT = Config;
     enum : u32 { kClusterParts = ClusterParts<Config>::kCount };
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
     // Do its CTAs need nothing of each other until their parts of K are added up?
@@ -97,6 +98,7 @@ struct KernelContext {
         if constexpr (kScales) {
             ScaleRingT::init_barriers(smem.scales);
         }
+        smem.items.init_barriers();
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::init_barriers(smem.sums);
         }
@@ -143,8 +145,7 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
-    // The same where an index names rows of A or B: one warp, of which a lane starts
-    // copies.
+    // The same of rows that an index names: one warp, of which a lane starts copies.
     JG_DEVICE void load_rows() const
     {
         auto tiles = input.producer();
@@ -203,8 +204,9 @@ struct KernelContext {
         EpilogueT epilogue(params, Output::shape(shape), smem.out[consumer][0], consumer);
         RoleWork work(scheduler.warp_iterator(), debug::Role::kMma, consumer,
                       threadIdx.x % 128 == 0);
+        ItemReader<Config> items(smem.items, consumer);
         while (work.has_work()) {
-            const auto item = work.next();
+            const auto item = items.next(work);
             if constexpr (kClearsRest) {
                 if (item.k_blocks == 0) {
                     work.enter(debug::Role::kEpilogue);
@@ -227,8 +229,7 @@ struct KernelContext {
         }
     }
 
-    // Writes what reductions of groups without rows come to, which have no tile: one of the
-    // math warpgroups that write D.
+    // Writes reductions of groups without rows, which have no tile: one math warpgroup.
     JG_DEVICE void clear_empty_groups() const
     {
         if constexpr (kReducesGroups) {
@@ -249,8 +250,7 @@ struct KernelContext {
             roles.consumer() * 128 + threadIdx.x % 128);
     }
 
-    // Fills a stage with each of an item's blocks of K, and beside it a slot with its
-    // scales.
+    // Fills a stage with each of an item's blocks of K, and a slot with its scales.
     template <class Filler, class Scales>
     JG_DEVICE void fill(typename Ring::Producer &tiles, Filler &filler, Scales &scales,
                         const WorkItem &item) const

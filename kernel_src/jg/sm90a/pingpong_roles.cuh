@@ -7,6 +7,7 @@
 // that of the input tiles they would lie before the other's tile until they are read.
 #pragma once
 #include <jg/sm90a/consumer_turns.cuh>
+#include <jg/sm90a/item_slots.cuh>
 #include <jg/sm90a/kernel_context.cuh>
 
 namespace jg::sm90a {
@@ -19,6 +20,8 @@ class PingpongRoles {
     using Boxes = typename Kernel::LoadRing::Consumer;
     static_assert(Kernel::kClusterParts == 1 && !Kernel::kScales && !Kernel::kClearsRest,
                   "the plan leaves tiles to both warpgroups there");
+
+    using Config = typename Kernel::ConfigT;
 
   public:
     JG_DEVICE explicit PingpongRoles(const Kernel &kernel) : kernel_(kernel) {}
@@ -49,11 +52,12 @@ class PingpongRoles {
                                             kernel_.smem.out[consumer][0], 0);
         RoleWork work(kernel_.scheduler.warp_iterator(), debug::Role::kMma, consumer,
                       threadIdx.x % 128 == 0);
+        ItemReader<Config> items(kernel_.smem.items, consumer);
         for (bool is_own = consumer == 0; work.has_work(); is_own = !is_own) {
             if (is_own) {
-                make_tile(work, epilogue, tiles, boxes, math, writes);
+                make_tile(work, items, epilogue, tiles, boxes, math, writes);
             } else {
-                pass(work.pass(), tiles, boxes);
+                pass(count_passed(work), tiles, boxes);
             }
         }
         epilogue.drain();
@@ -61,11 +65,26 @@ class PingpongRoles {
     }
 
   private:
-    template <class Work, class Epilogue, class MathTurns, class WriteTurns>
-    JG_DEVICE void make_tile(Work &work, Epilogue &epilogue, Tiles &tiles, Boxes &boxes,
-                             MathTurns &math, WriteTurns &writes) const
+    // Blocks of K of the other warpgroup's next item. Where a warp finds items all have as
+    // many.
+    template <class Work>
+    JG_DEVICE u32 count_passed(Work &work) const
     {
-        const auto item = work.next();
+        if constexpr (passes_items<Config>()) {
+            static_assert(!has_own_k<Config>(), "one K for all groups");
+            work.skip();
+            return KRange<Config>(kernel_.shape).part(0, 0).blocks;
+        } else {
+            return work.pass().k_blocks;
+        }
+    }
+
+    template <class Work, class Epilogue, class MathTurns, class WriteTurns>
+    JG_DEVICE void make_tile(Work &work, ItemReader<Config> &items, Epilogue &epilogue,
+                             Tiles &tiles, Boxes &boxes, MathTurns &math,
+                             WriteTurns &writes) const
+    {
+        const auto item = items.next(work);
         const bool has_next = work.has_work();
         // Add up the item's K.
         math.wait();
@@ -86,9 +105,9 @@ class PingpongRoles {
     }
 
     // Leaves an item's stages to the other warpgroup.
-    JG_DEVICE void pass(const WorkItem &item, Tiles &tiles, Boxes &boxes) const
+    JG_DEVICE void pass(u32 k_blocks, Tiles &tiles, Boxes &boxes) const
     {
-        tiles.pass(item.k_blocks);
+        tiles.pass(k_blocks);
         if constexpr (Kernel::kHasLoadRing) {
             boxes.pass(Load::count_stages(with_c()));
         }

@@ -43,6 +43,11 @@ struct Roles {
     {
         return warp == 2;
     }
+    // Where math warpgroups get their items from it (item_slots.cuh).
+    JG_DEVICE bool is_item_warp() const
+    {
+        return warp == 3;
+    }
     // Of a math warp: its number among them, and its warpgroup's, 0 or 1.
     JG_DEVICE u32 math_warp() const
     {

@@ -7,6 +7,7 @@
 #include <jg/epilogue/epilogue_load_boxes.cuh>
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
+#include <jg/sm90a/item_slots.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/line_ends.cuh>
@@ -44,6 +45,7 @@ struct alignas(1024) Smem {
     typename PartsStorage<Config, Roles::kMathWarps>::Type sums;
     RowIndices<Config> rows;
     LineEnds<Config> line_ends;
+    ItemSlots<Config> items;
 
     // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

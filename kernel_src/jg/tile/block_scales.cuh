@@ -196,7 +196,7 @@ class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
 };
 
 // Of rows that an index names: indexed_scales.cuh.
-template <class Scale, u32 kCount>
+template <class Scale, u32 kCount, bool kKeeps>
 class IndexedScaleColumn;
 
 template <class Config, class Ring, bool>
@@ -209,7 +209,7 @@ class ScaleFiller {
     };
     template <bool kIndexed, class Scale, class Operand, u32 kRun, u32 kCount>
     using Column =
-        typename Select<kIndexed, IndexedScaleColumn<Scale, kCount>,
+        typename Select<kIndexed, IndexedScaleColumn<Scale, kCount, Config::kThreadLoads>,
                         ScaleColumn<Scale, Operand, kHalves, kRun, kCount>>::Type;
 
   public:

@@ -26,6 +26,7 @@ enum {
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
     LINE_END_BYTES = 16,            /* of a line that is shifted: its last chunk */
+    ITEM_SLOTS_BYTES = 160,         /* of both math warpgroups (jg/sm90a/item_slots.cuh) */
     MAX_BUSY_ACCUMULATORS = 128,    /* of a thread */
     MAX_PROMOTED_COLUMNS = 192,     /* of a warpgroup with a second set of accumulators */
     MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
@@ -161,6 +162,20 @@ static int out_bytes(const struct jg_trial *trial)
                : OUTPUT_ROWS * JG_ROW_BYTES;
 }
 
+/* Of warpgroups that would look for an item in the list of groups between two tiles: 1000
+ * clocks, of 12000 for two tiles of 128 x 2048 x 768 e4m3. Those with every other tile have
+ * the time where elements of 16 bits are multiplied, which take twice as long (then it
+ * costs 1 to 3 percent, H200), and no registers for it beside matrices by pointers. */
+static bool passes_items(const struct jg_trial *trial)
+{
+    const jit_gemm_group_by group_by = trial->product.group_by;
+    const bool looks_in_time =
+        trial->config.layout.pingpong != 0 && (jg_dtype_bits(trial->product.a.dtype) > 8 ||
+                                               group_by == JIT_GEMM_GROUP_BY_POINTERS);
+    return jg_has_row_groups(group_by) && group_by != JIT_GEMM_GROUP_BY_ROWS &&
+           !looks_in_time && !jg_loads_by_threads(&trial->product);
+}
+
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
@@ -175,7 +190,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
             jg_scale_ring_of(&trial->product, config).bytes +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
-            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial)};
+            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
+            (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
 }
 
 /* Rows of a CTA's tile of B that its stages are loaded with: no more than the problem has,
@@ -759,6 +775,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
+    trial->derived.passes_items = passes_items(trial);
     if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {
         return false;
