@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A mixture of experts: each token goes to two of eight, which have weights of their own,
- * and gets a share of what each says: silu(X * W1) * (X * V1) * W2. Rows are sorted by
- * expert; the first launch gathers them from the tokens, two launches work on all of them,
- * whatever each expert got, which only the device knows, and a third one adds up each
- * token's, in the order of its choices. Compared with sums of the host.
+ * and gets a share of what each says: silu(X * W1) * (X * V1) * W2. Two launches work on
+ * the rows of all experts, of which only the device knows how many each got; the first one
+ * gathers them, and a third adds up each token's. Compared with sums of the host.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -22,24 +21,12 @@ enum { MODEL = 64, HIDDEN = 96 };
 /* All that lies on the device; rows of weights run along their layer's K. Multiplied as
  * tf32, which holds these values. Columns of W1 and V1 take turns. */
 static struct data {
-    float w1_v1[EXPERTS][HIDDEN][2][MODEL], w2[EXPERTS][MODEL][HIDDEN];
-    float x[TOKENS][MODEL], h[ROWS][HIDDEN], y[ROWS][MODEL], d[TOKENS][MODEL];
-    float shares[TOKENS][CHOSEN];
+    float x[TOKENS][MODEL], w1_v1[EXPERTS][HIDDEN][2][MODEL], w2[EXPERTS][MODEL][HIDDEN];
+    float h[ROWS][HIDDEN], y[ROWS][MODEL], d[TOKENS][MODEL], shares[TOKENS][CHOSEN];
     int32_t token_of[ROWS];       /* of each row of h and y */
     int32_t rows[TOKENS][CHOSEN]; /* in which a token went to an expert */
     int32_t offsets[EXPERTS];     /* the row at which each expert's end */
 } data;
-
-static const float share_of[CHOSEN] = {0.75f, 0.25f};
-
-/* Multiples of 1/64 in [-1/2, 1/2). */
-static void fill(float *values, size_t bytes, uint32_t *state)
-{
-    for (size_t i = 0; i < bytes / sizeof(float); i++) {
-        *state = *state * 1664525u + 1013904223u;
-        values[i] = (float)(int)(*state >> 26) / 64.0f - 0.5f;
-    }
-}
 
 /* Some experts get many tokens, one gets none. */
 static int expert_of(int token, int choice)
@@ -47,42 +34,42 @@ static int expert_of(int token, int choice)
     return choice == 0 ? token * token % 3 : 3 + token % 4;
 }
 
-/* Rows of each expert lie one after the other. */
-static void route(void)
+/* Tokens and weights are multiples of 1/64 in [-1/2, 1/2); rows of each expert lie one
+ * after the other. */
+static void prepare(void)
 {
+    uint32_t state = 1;
     int32_t row = 0;
+    for (size_t i = 0; i < offsetof(struct data, h) / sizeof(float); i++) {
+        state = state * 1664525u + 1013904223u;
+        (&data.x[0][0])[i] = (float)(int)(state >> 26) / 64.0f - 0.5f;
+    }
     for (int i = 0; i < EXPERTS * ROWS; i++) {
         const int expert = i / ROWS, token = i % ROWS / CHOSEN, choice = i % CHOSEN;
         if (expert_of(token, choice) == expert) {
             data.token_of[row] = token;
-            data.shares[token][choice] = share_of[choice];
+            data.shares[token][choice] = choice == 0 ? 0.75f : 0.25f;
             data.rows[token][choice] = row++;
         }
         data.offsets[expert] = row;
     }
 }
 
-static jit_gemm_status make_kernels(jit_gemm_context *context, jit_gemm *gemms[2],
-                                    jit_gemm_combiner **combiner)
+#define FIRST  "m=100 n=192 k=64 a=tf32 groups=8 a_rows=indexed epilogue=swiglu"
+#define SECOND "m=100 n=64 k=96 a=tf32 groups=8"
+
+static bool create(jit_gemm_context *context, const char *text, jit_gemm **gemm)
 {
-    static const char *const texts[2] = {
-        "m=100 n=192 k=64 a=tf32 groups=8 a_rows=indexed epilogue=swiglu",
-        "m=100 n=64 k=96 a=tf32 groups=8"};
-    jit_gemm_status status = jit_gemm_combiner_create(context, JIT_GEMM_DTYPE_F32,
-                                                      JIT_GEMM_DTYPE_F32, CHOSEN, combiner);
-    for (int i = 0; i < 2 && status == JIT_GEMM_OK; i++) {
-        jit_gemm_problem problem;
-        status = jit_gemm_problem_parse(texts[i], &problem);
-        status =
-            status == JIT_GEMM_OK ? jit_gemm_create(context, &problem, &gemms[i]) : status;
-    }
-    return status;
+    jit_gemm_problem problem;
+    return jit_gemm_problem_parse(text, &problem) == JIT_GEMM_OK &&
+           jit_gemm_create(context, &problem, gemm) == JIT_GEMM_OK;
 }
 
 /* All launches go to one stream: each begins behind the one before. */
-static jit_gemm_status run(jit_gemm_context *context, jit_gemm *const gemms[2],
-                           const jit_gemm_combiner *combiner, uint64_t memory)
+static bool launch(jit_gemm *const gemms[2], const jit_gemm_combiner *combiner,
+                   uint64_t memory)
 {
+    const uint64_t offsets = memory + offsetof(struct data, offsets);
     const jit_gemm_arg h = {.pointer = memory + offsetof(struct data, h)};
     const jit_gemm_args args[2] = {
         {.struct_size = sizeof(args[0]),
@@ -91,12 +78,12 @@ static jit_gemm_status run(jit_gemm_context *context, jit_gemm *const gemms[2],
          .d = h,
          .a_rows = {.pointer = memory + offsetof(struct data, token_of)},
          .a_row_count = TOKENS,
-         .group_sizes = memory + offsetof(struct data, offsets)},
+         .group_sizes = offsets},
         {.struct_size = sizeof(args[1]),
          .a = h,
          .b = {.pointer = memory + offsetof(struct data, w2)},
          .d = {.pointer = memory + offsetof(struct data, y)},
-         .group_sizes = memory + offsetof(struct data, offsets)}};
+         .group_sizes = offsets}};
     const jit_gemm_combiner_args sums = {.struct_size = sizeof(sums),
                                          .tokens = TOKENS,
                                          .columns = MODEL,
@@ -105,15 +92,9 @@ static jit_gemm_status run(jit_gemm_context *context, jit_gemm *const gemms[2],
                                          .index = memory + offsetof(struct data, rows),
                                          .weights = memory + offsetof(struct data, shares),
                                          .d = memory + offsetof(struct data, d)};
-    jit_gemm_status status = jit_gemm_device_upload(context, memory, &data, sizeof(data));
-    for (int i = 0; i < 2 && status == JIT_GEMM_OK; i++) {
-        status = jit_gemm_run(gemms[i], &args[i], NULL);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = jit_gemm_combiner_run(combiner, &sums, NULL);
-    }
-    const bool ran = status == JIT_GEMM_OK;
-    return ran ? jit_gemm_device_download(context, &data, memory, sizeof(data)) : status;
+    return jit_gemm_run(gemms[0], &args[0], NULL) == JIT_GEMM_OK &&
+           jit_gemm_run(gemms[1], &args[1], NULL) == JIT_GEMM_OK &&
+           jit_gemm_combiner_run(combiner, &sums, NULL) == JIT_GEMM_OK;
 }
 
 /* What one expert says of a token, in column `n`. */
@@ -137,12 +118,12 @@ static double find_worst(void)
     double worst = 0, greatest = 0;
     for (int i = 0; i < TOKENS * MODEL; i++) {
         const int token = i / MODEL, n = i % MODEL;
-        const double got = (double)data.d[token][n];
         double wanted = 0;
         for (int j = 0; j < CHOSEN; j++) {
-            wanted += (double)share_of[j] * ask(expert_of(token, j), data.x[token], n);
+            const double share = (double)data.shares[token][j];
+            wanted += share * ask(expert_of(token, j), data.x[token], n);
         }
-        worst = fmax(worst, fabs(got - wanted));
+        worst = fmax(worst, fabs((double)data.d[token][n] - wanted));
         greatest = fmax(greatest, fabs(wanted));
     }
     return worst / greatest;
@@ -154,22 +135,22 @@ int main(void)
     jit_gemm *gemms[2] = {NULL, NULL};
     jit_gemm_combiner *combiner = NULL;
     uint64_t memory = 0;
-    uint32_t seed = 1;
     if (jit_gemm_context_create(NULL, &context) != JIT_GEMM_OK) {
         fprintf(stderr, "no usable GPU: %s\n", jit_gemm_last_error());
         return NO_GPU;
     }
-    fill(&data.x[0][0], sizeof(data.x), &seed);
-    fill(&data.w1_v1[0][0][0][0], sizeof(data.w1_v1) + sizeof(data.w2), &seed);
-    route();
-    jit_gemm_status status = jit_gemm_device_alloc(context, sizeof(data), &memory);
-    status = status == JIT_GEMM_OK ? make_kernels(context, gemms, &combiner) : status;
-    status = status == JIT_GEMM_OK ? run(context, gemms, combiner, memory) : status;
-    const double worst = status == JIT_GEMM_OK ? find_worst() : 1;
-    if (status != JIT_GEMM_OK) {
-        fprintf(stderr, "%s\n", jit_gemm_last_error());
-    }
-    printf("%d tokens, %d experts: relative difference %.1e\n", TOKENS, EXPERTS, worst);
+    prepare();
+    const bool ran =
+        create(context, FIRST, &gemms[0]) && create(context, SECOND, &gemms[1]) &&
+        jit_gemm_combiner_create(context, JIT_GEMM_DTYPE_F32, JIT_GEMM_DTYPE_F32, CHOSEN,
+                                 &combiner) == JIT_GEMM_OK &&
+        jit_gemm_device_alloc(context, sizeof(data), &memory) == JIT_GEMM_OK &&
+        jit_gemm_device_upload(context, memory, &data, sizeof(data)) == JIT_GEMM_OK &&
+        launch(gemms, combiner, memory) &&
+        jit_gemm_device_download(context, &data, memory, sizeof(data)) == JIT_GEMM_OK;
+    const double worst = ran ? find_worst() : 1;
+    printf("%d tokens, %d experts: relative difference %.1e %s\n", TOKENS, EXPERTS, worst,
+           ran ? "" : jit_gemm_last_error());
     (void)jit_gemm_device_free(context, memory);
     jit_gemm_combiner_destroy(&combiner);
     jit_gemm_destroy(&gemms[0]);
