@@ -342,7 +342,7 @@ static const char *const kinds[] = {
     "b_scale=1x128 b_scale_layout=column",
 };
 
-/* A chip has one half of the list as a rule, the other chip has the other. */
+/* As a rule each chip has a half of the list. */
 static void expect_half(const char *arch, int half)
 {
     const int count = COUNT_OF(kinds) / test_stride(2);
@@ -437,6 +437,8 @@ Test(input_scales, sums_of_large_tiles_with_scales_of_columns_are_the_hosts)
         "a_scale=1x128 b_scale=1x128 config=tile=256x128 cluster=1x2 stages=2",
         "b_scale=1x128 config=tile=256x128 cluster=1x1 stages=2",
         "a_scale=128x128 b_scale=1x128 b_scale_layout=column config=tile=128x128 stages=2",
+        "a_scale=1x128 b_scale=1x128 config=tile=128x112 stages=2",
+        "a_scale=1x128 b_scale=1x128 config=tile=64x96 swap_ab=1 stages=2",
         "a_scale=128x128 b_scale=1x128 config=tile=128x128 swap_ab=1 stages=2",
     };
     expect_exact("sm_90a", texts, COUNT_OF(texts), "m=300 n=260 k=416 batch=1 a=e4m3 d=f32",
@@ -608,6 +610,47 @@ static void expect_some_of_each(const struct data *data, int64_t nans)
 Test(input_scales, zeros_and_infinities_are_those_of_ieee)
 {
     run_edges(make_zeros_and_infinities, expect_some_of_each);
+}
+
+/* Scales whose product is too small or too large for f32, or subnormal, as they are. */
+static void make_extremes(struct data *data)
+{
+    *scale_at(&data->a, 0, 0, 0) = 0x1p-149F;
+    *scale_at(&data->b, 0, 0, 0) = 0x1p-20F;
+    *scale_at(&data->a, 0, last_row(&data->a), 1) = 0x1p100F;
+    *scale_at(&data->b, 0, last_row(&data->b), 1) = -0x1p100F;
+    *scale_at(&data->a, 1, 0, 2) = 0x1p-140F;
+    *scale_at(&data->b, 1, 0, 2) = -0.0F;
+}
+
+/* The same in tiles of sm_90a that such sizes do not choose. */
+Test(input_scales, edges_of_large_tiles_are_the_hosts)
+{
+    static void (*const changes[])(struct data *
+                                   data) = {make_a_nan, make_a_nan_of_zeros, make_b_nan,
+                                            make_zeros_and_infinities, make_extremes};
+    static const char *const texts[] = {
+        "a_scale=1x128 b_scale=1x128 config=tile=256x128 cluster=1x2 stages=2",
+        "a_scale=1x128 b_scale=1x128 config=tile=128x96 stages=2",
+        "a_scale=128x128 b_scale=1x128 config=tile=256x128 swap_ab=1 stages=2",
+        "a_scale=1x128 b_scale=128x128 config=tile=128x64 swap_ab=1 stages=2",
+    };
+    jit_gemm_context *context = open_context("sm_90a");
+    for (int i = 0; i < COUNT_OF(texts); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), SIZES "%s", texts[i]);
+        const jit_gemm_problem problem = emulated_problem(text);
+        jit_gemm *gemm = emulated_create(context, &problem);
+        for (int j = 0; j < COUNT_OF(changes); j++) {
+            struct data data = make_data(&problem, false, j % 2 == 0);
+            changes[j](&data);
+            run(context, gemm, &data, false);
+            expect_sums(&data, text);
+            free_data(&data);
+        }
+        jit_gemm_destroy(&gemm);
+    }
+    jit_gemm_context_destroy(&context);
 }
 
 /* No powers of two: what is rounded when, and in which order, is in the bits. */
