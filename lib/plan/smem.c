@@ -56,8 +56,9 @@ int64_t jg_row_indices_bytes(const struct jg_trial *trial)
 /* ------------------------------------------------------------------------------ sizes */
 
 /* A part of the device's struct that a kernel has no use for takes a byte, and what follows
- * it is aligned: so much at most. */
-enum { EMPTY_PARTS_BYTES = 24 };
+ * it is aligned: so much at most, on sm_100a 8 in two places and 16 before the storage of
+ * launch control. */
+enum { EMPTY_PARTS_BYTES = 40 };
 
 int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
 {

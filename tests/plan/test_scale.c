@@ -628,6 +628,11 @@ Test(scale, configs_without_whole_blocks_are_refused)
          "k_group=2: with scale mx a stage has one block; k_group=1"},
         {"sm_100a", ("512x512x512 e4m3 " MX " config=mma=256x256 acc_stages=2"), false,
          "columns of tensor memory, which has 512"},
+        /* What the device's struct has between its members is more than is left. */
+        {"sm_100a",
+         "64x264x2880 e4m3 d=f32 a_scale=1x128 b_scale=1x128 config=mma=128x64 cta_group=2 "
+         "cluster=2x1 scheduler=clc stages=16 acc_stages=2 swap_ab=1",
+         false, "stages=16 needs 233472 bytes of shared memory"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
