@@ -99,7 +99,6 @@ struct jg_arch {
     /* Of a cluster whose CTAs have parts of K, where the config leaves it open, up to one
      * of no tiles; the first has one. */
     const struct jg_part_cluster *part_clusters;
-    bool has_parallel_parts;   /* does it take split_order=parallel? */
     const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
     /* What its kernel needs beside that for sums that it multiplies by scales of blocks,
      * and for scales that the tensor core multiplies by; NULL: it multiplies by none. */

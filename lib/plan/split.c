@@ -407,14 +407,14 @@ static void try_clusters(const struct jg_arch *arch, const struct jg_trial *tria
 static void try_parallel(const struct jg_arch *arch, const struct jg_trial *trial,
                          struct jg_part_cluster tiles, struct fastest *best)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
     const struct parts two = {2, JG_SPLIT_PARALLEL, 0, tiles, 0};
     struct jg_trial part = *trial;
-    if (jg_ceil_div(trial->product.m.size, layout->tile_m) < tiles.m ||
+    const struct jg_config_layout *layout = &part.config.layout;
+    complete(arch, &part, two);
+    if (jg_ceil_div(trial->product.m.size, layout->tile_m) < tiles.m / layout->cta_group ||
         jg_ceil_div(trial->product.n.size, layout->tile_n) < tiles.n) {
         return;
     }
-    complete(arch, &part, two);
     if (!arch->derive(&part) || part.derived.waves > 1.0) {
         return;
     }
@@ -427,21 +427,21 @@ static void try_parallel(const struct jg_arch *arch, const struct jg_trial *tria
     }
 }
 
-static bool takes_parallel(const struct jg_arch *arch, const struct jg_trial *trial)
+static bool takes_parallel(const struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
-    return arch->has_parallel_parts && trial->problem->workspace_limit > 0 &&
+    return trial->problem->workspace_limit > 0 &&
            (!override->has_split_order ||
             override->values.launch.split_order == JG_SPLIT_PARALLEL);
 }
 
-/* In clusters that the config names, or in all that the chip has. A candidate by itself
- * stands for those. */
+/* In clusters that the config names, or in those that a pair needs, or in all that the chip
+ * has. A candidate by itself stands for those. */
 static void try_all_parallel(const struct jg_arch *arch, const struct jg_trial *trial,
                              struct fastest *best)
 {
     const struct jg_part_cluster *tiles = arch->part_clusters;
-    if (trial->override->has_cluster) {
+    if (trial->override->has_cluster || trial->config.layout.cta_group > 1) {
         try_parallel(arch, trial, tiles_of(trial), best);
     } else if (trial->config.layout.cluster_m * trial->config.layout.cluster_n == 1) {
         for (; tiles->m > 0; tiles++) {
@@ -500,7 +500,7 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
             try_clusters(arch, trial, &best);
         }
     }
-    if (takes_parallel(arch, trial)) {
+    if (takes_parallel(trial)) {
         try_all_parallel(arch, trial, &best);
     }
     if (trial->problem->workspace_limit > 0 && named != JG_SPLIT_CLUSTER &&

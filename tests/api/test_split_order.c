@@ -16,7 +16,8 @@ struct same_bits {
 static void expect_serial_bits(const struct same_bits *row)
 {
     struct split_fixture fixture;
-    split_open(&fixture, "sm_90a", row->settings, 0);
+    const char *arch = strstr(row->serial, "mma=") != NULL ? "sm_100a" : "sm_90a";
+    split_open(&fixture, arch, row->settings, 0);
     jit_gemm *serial = split_create(&fixture, row->serial);
     jit_gemm *other = split_create(&fixture, row->other);
     jit_gemm *whole = split_create(&fixture, "200x136x520 bf16 d=f32 config=split_k=1");
@@ -97,6 +98,14 @@ Test(split_order, parts_that_write_a_share_each_give_the_bits_of_serial_order)
         {"numbers=exact,async=reorder,seed=9,sms=8,schedule=starve",
          "200x136x520 bf16 d=f32 config=tile=128x192 cluster=1x2 split_k=3",
          "200x136x520 bf16 d=f32 config=tile=128x192 cluster=2x2 split_k=3 "
+         "split_order=parallel"},
+        {"numbers=exact,async=random,seed=10,sms=1,schedule=starve",
+         "200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=8",
+         "200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=8 "
+         "split_order=parallel"},
+        {"numbers=exact,async=reorder,seed=11,sms=16,schedule=random",
+         "200x136x520 bf16 d=f32 config=mma=256x128 cluster=2x1 split_k=5",
+         "200x136x520 bf16 d=f32 config=mma=256x128 cluster=2x1 split_k=5 "
          "split_order=parallel"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

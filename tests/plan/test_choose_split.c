@@ -161,24 +161,25 @@ Test(choose_split, parallel_parts_are_chosen_where_all_run_at_once_and_have_room
     }
 }
 
-Test(choose_split, parallel_parts_are_refused_for_outputs_of_a_whole_tile_and_on_sm_100a)
+Test(choose_split, parallel_parts_are_refused_for_outputs_of_a_whole_tile_and_in_a_loop)
 {
     static const char whole[] =
         "split_order=parallel: each part writes a share of D, and reductions and scales of "
         "D's blocks need all of a tile: serial and cluster fit";
     static const struct {
-        const char *arch, *text, *message;
+        const char *arch, *text, *config, *message;
     } rows[] = {
-        {"sm_90a", "200x384x4096 bf16 d=e4m3 d_scale=1x128", whole},
-        {"sm_90a", "200x384x4096 bf16 d=mxfp8", whole},
-        {"sm_100a", "200x384x4096 bf16",
-         "split_order=parallel: there is no such kernel of this chip; serial, unordered and "
-         "cluster fit"},
+        {"sm_90a", "200x384x4096 bf16 d=e4m3 d_scale=1x128", "", whole},
+        {"sm_90a", "200x384x4096 bf16 d=mxfp8", "", whole},
+        {"sm_100a", "200x384x4096 bf16 d=mxfp8", "", whole},
+        {"sm_100a", "200x384x4096 bf16", " scheduler=clc",
+         "split_order=parallel: a cluster has a part of one tile: scheduler=single"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_arch *arch = jg_arch_find(rows[i].arch);
         struct jg_problem problem = plan_problem(rows[i].text);
-        strcpy(problem.config, "split_k=4 split_order=parallel");
+        snprintf(problem.config, sizeof(problem.config), "split_k=4 split_order=parallel%s",
+                 rows[i].config);
         struct jg_choice choice;
 
         cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
@@ -412,5 +413,36 @@ Test(choose_split, tail_without_parts_of_its_own_is_refused)
                      JIT_GEMM_ERR_ARGUMENT, "%s", rows[i].config);
         cr_expect_not_null(strstr(jg_error_text(), rows[i].message), "%s: got '%s'",
                            rows[i].config, jg_error_text());
+    }
+}
+
+/* A pair's CTAs have a tile of the workspace each, as every CTA of its own has. */
+Test(choose_split, parallel_parts_on_sm_100a_are_of_pairs_too_and_chosen_with_a_workspace)
+{
+    static const struct {
+        const char *text;
+        int cta_group;
+        int64_t ctas, tile_bytes;
+    } rows[] = {
+        {"512x512x16384 bf16 config=mma=256x128 cluster=2x1 split_k=8", 2, 128, 65536},
+        {"64x64x65536 bf16 config=mma=128x32 swap_ab=1 split_k=64", 1, 128, 16384},
+        {"512x512x16384 bf16 workspace=64m config=", 2, 128, 65536},
+        {"128x128x32768 bf16 workspace=64m config=", 1, 128, 16384},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[128];
+        const bool is_named = rows[i].text[strlen(rows[i].text) - 1] != '=';
+        snprintf(text, sizeof(text), "%s%s", rows[i].text,
+                 is_named ? " split_order=parallel" : "pdl=1");
+        const struct jg_choice choice = choose_on_blackwell(text);
+
+        cr_expect(jg_shares_in_workspace(&choice.config), "%s", text);
+        cr_expect_eq(choice.config.layout.cta_group, rows[i].cta_group, "%s", text);
+        cr_expect_eq(choice.derived.grid_ctas, rows[i].ctas, "%s", text);
+        cr_expect_eq(choice.derived.workspace_bytes,
+                     8 * 4096 + rows[i].ctas * rows[i].tile_bytes, "%s: %lld", text,
+                     (long long)choice.derived.workspace_bytes);
+        cr_expect_eq(choice.config.launch.scheduler, JG_SCHEDULER_SINGLE);
+        cr_expect(choice.derived.output.divided);
     }
 }

@@ -87,8 +87,16 @@ class WorkspaceShares : public TileShares<Config, Partition, Config::kSplitK,
     JG_DEVICE void store(const Accumulators &acc)
     {
         static_assert(Config::kScheduler == SchedulerKind::kSingle, "a CTA adds up once");
-        if (is_inside_) { // or nothing of the warp is: so it is in all CTAs
-            Shares::stage(acc, memory_, [&](u32 step) { copy(step); });
+        // Where nothing of the warp is inside, in all CTAs, it reads what it has to give
+        // back, tensor memory, and stores nothing.
+        if (is_inside_ || Accumulators::kIndexed) {
+            Shares::stage(acc, memory_, [&](u32 step) {
+                if (is_inside_) {
+                    copy(step);
+                }
+            });
+        }
+        if (is_inside_) {
             if (threadIdx.x % 32 == 0) {
                 ptx::tma_store_commit();
                 ptx::tma_store_wait_all();

@@ -84,6 +84,12 @@ JG_DEVICE void gemm_kernel(const Params &params)
         } else if (ptx::elect_one()) {
             kernel.load();
         }
+        if constexpr (Kernel::kSharesParts) {
+            if (roles.is_load_warp()) {
+                __syncwarp();
+                kernel.meet_parts();
+            }
+        }
     } else if (roles.is_mma_warp()) {
         if (kernel.cluster.pair_rank() == 0 && ptx::elect_one()) {
             kernel.multiply();

@@ -53,6 +53,7 @@ struct KernelContext {
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
         kLoadsForEpilogue = Config::kEpilogueLoadStages > 0,
         kAlone = Cluster::kSize == 1,
+        kSharesParts = shares_in_workspace<Config>,
     };
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -76,6 +77,7 @@ struct KernelContext {
             Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
             Cluster::kSize / Cluster::kCtaGroup,
         kPartialsBarrier = 5, // 1 to 4 are those of teams and store tiles
+        kSharesBarrier = 6,
         kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes,
     };
     static_assert(kUsedSmemBytes <= Config::kSmemBytes &&
@@ -396,7 +398,15 @@ struct KernelContext {
     {
         const auto out_shape = Output::shape(shape, item);
         const WorkTile tile = Output::tile(item);
-        if constexpr (kWorkspaceParts<Config> == 1) {
+        if constexpr (kSharesParts) {
+            WorkspaceShares<Config, Partition> parts(params, smem.sums, smem.input,
+                                                     out_shape, tile, team(),
+                                                     Partition::warp(), kSharesBarrier);
+            parts.store(acc);
+            while (parts.next()) {
+                epilogue.run(params, out_shape, parts, smem, boxes, tile);
+            }
+        } else if constexpr (kWorkspaceParts<Config> == 1) {
             epilogue.run(params, out_shape, acc, smem, boxes, tile);
         } else {
             const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
@@ -430,6 +440,13 @@ struct KernelContext {
             }
         }
         return k;
+    }
+
+    // Meets the other parts of the item's tile, when all is loaded: the load warp.
+    JG_DEVICE void meet_parts() const
+    {
+        WorkspaceShares<Config, Partition>::meet(
+            params, smem.sums, Output::tile(scheduler.first_item()), kSharesBarrier);
     }
 
     // Of the epilogue's warps.

@@ -40,7 +40,7 @@ struct alignas(1024) Smem {
     ScaleCellBarriers<Tmem<Config>::kSharedScaleCells> scale_cells;
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;
-    ClusterSumsStorage<Config, kWarps> sums;
+    typename PartsStorage<Config, kWarps>::Type sums;
     RowIndices<Config> rows;
     u32 tmem_address;
 

@@ -143,7 +143,7 @@ static bool is_one_wave(const struct jg_trial *trial)
  */
 static enum jg_scheduler choose_scheduler(const struct jg_trial *trial)
 {
-    if (jg_cluster_parts(&trial->config) > 1 || is_one_wave(trial)) {
+    if (jg_keeps_sums(&trial->config) || is_one_wave(trial)) {
         return JG_SCHEDULER_SINGLE;
     }
     return trial->config.launch.split_k > 1 || jg_loads_by_threads(&trial->product)

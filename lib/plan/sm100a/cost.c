@@ -50,6 +50,11 @@
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
 #define HAND_ON_CLK    1500.0
+/* The same of parts that each write a share of D: clocks until all know that all are there,
+ * and bytes of a tile per clock that each of them stores and loads. Hopper's, which were
+ * measured. */
+#define PARALLEL_CLK       2000.0
+#define PARALLEL_BYTES_CLK 32.0
 /* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
  * memory, clocks until a warp knows what those of its number have stored, and how often it
  * waits for that. Hopper's, which were measured. */
@@ -198,13 +203,19 @@ static double count_cluster_sums_clk(const struct jg_trial *trial)
 /* What a CTA has of a tile's epilogue. */
 static double share_of(const struct jg_trial *trial)
 {
-    return trial->derived.output.divided ? 1.0 / jg_cluster_parts(&trial->config) : 1.0;
+    const int parts = jg_shares_in_workspace(&trial->config)
+                          ? trial->config.launch.split_k
+                          : jg_cluster_parts(&trial->config);
+    return trial->derived.output.divided ? 1.0 / parts : 1.0;
 }
 
 /* Where K is split, of what goes through a workspace. */
 static double count_sums_clk(const struct jg_trial *trial)
 {
     const struct jg_split_cost split = jg_split_cost_of(trial);
+    if (jg_shares_in_workspace(&trial->config)) {
+        return PARALLEL_CLK + 2.0 * split.sums_bytes / PARALLEL_BYTES_CLK;
+    }
     return split.waits * HAND_ON_CLK + split.moves * split.sums_bytes / SUMS_BYTES_CLK;
 }
 

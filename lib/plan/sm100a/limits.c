@@ -266,7 +266,7 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
     const struct jg_config *config = &trial->config;
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
     const int64_t rows = config->layout.tile_m + config->layout.tile_n;
-    return jg_cluster_parts(config) > 1 &&
+    return jg_keeps_sums(config) &&
            jg_tile_sums_bytes(trial, &columns) <=
                (int64_t)MIN_STAGES * config->pipeline.k_group * rows * JG_ROW_BYTES;
 }
@@ -611,10 +611,10 @@ static bool check_split(struct jg_trial *trial)
         return jg_trial_reject(trial, "split_order=cluster: a cluster that has parts of K "
                                       "has one tile: scheduler=single");
     }
-    if (jg_shares_in_workspace(&trial->config)) {
-        return jg_trial_reject(trial,
-                               "split_order=parallel: there is no such kernel of this "
-                               "chip; serial, unordered and cluster fit");
+    if (jg_shares_in_workspace(&trial->config) &&
+        trial->config.launch.scheduler != JG_SCHEDULER_SINGLE) {
+        return jg_trial_reject(trial, "split_order=parallel: a cluster has a part of one "
+                                      "tile: scheduler=single");
     }
     return jg_split_check(trial);
 }
