@@ -84,10 +84,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
         } else if (ptx::elect_one()) {
             kernel.load();
         }
-        if constexpr (Kernel::kSharesParts) {
+        if constexpr (shares_in_workspace<Config>) {
             if (roles.is_load_warp()) {
                 __syncwarp();
-                kernel.meet_parts();
+                WorkspaceShares<Config, typename Kernel::Partition>::meet(
+                    params, kernel.smem.sums,
+                    Kernel::Output::tile(kernel.scheduler.first_item()),
+                    Kernel::kSharesBarrier);
             }
         }
     } else if (roles.is_mma_warp()) {

@@ -53,7 +53,6 @@ struct KernelContext {
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
         kLoadsForEpilogue = Config::kEpilogueLoadStages > 0,
         kAlone = Cluster::kSize == 1,
-        kSharesParts = shares_in_workspace<Config>,
     };
     using RolesT =
         Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
@@ -77,7 +76,7 @@ struct KernelContext {
             Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
             Cluster::kSize / Cluster::kCtaGroup,
         kPartialsBarrier = 5, // 1 to 4 are those of teams and store tiles
-        kSharesBarrier = 6,
+        kSharesBarrier = 6,   // and 7
         kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes,
     };
     static_assert(kUsedSmemBytes <= Config::kSmemBytes &&
@@ -242,7 +241,6 @@ struct KernelContext {
                 // Acquire an accumulator: it is committed when the scope ends.
                 const auto accumulator = ring.acquire();
                 work.settle_at_stage(tiles, k < item.k_blocks);
-                // Add up the item's K, or a block of it that is multiplied by scales.
                 k = add_up(tiles, cells, item, columns.block(accumulator.index()), k,
                            k + part);
             } while (kPromotes && k < item.k_blocks);
@@ -319,13 +317,14 @@ struct KernelContext {
         while (work.has_work()) {
             const auto item = work.next();
             if constexpr (kClearsRest) {
-                if (item.k_blocks == 0) {
-                    clear(item);
+                if (item.k_blocks == 0) { // rows of no group
+                    RestRows<Config, Partition, 32 * RolesT::kEpilogueWarps>::clear(
+                        params, Output::shape(shape, item), Output::tile(item),
+                        Partition::warp() * 32 + threadIdx.x % 32);
                     continue;
                 }
             }
-            // Wait for the accumulator: it is the MMA thread's again when its last part is
-            // in registers.
+            // Wait for the accumulator, the MMA thread's again when all is in registers.
             if constexpr (kPromotes) {
                 write_promoted(epilogue, ring, columns, scales, boxes, item);
             } else {
@@ -355,15 +354,7 @@ struct KernelContext {
         }
     }
 
-    // Makes rows of no group 0.
-    JG_DEVICE void clear(const WorkItem &item) const
-    {
-        RestRows<Config, Partition, 32 * RolesT::kEpilogueWarps>::clear(
-            params, Output::shape(shape, item), Output::tile(item),
-            Partition::warp() * 32 + threadIdx.x % 32);
-    }
-
-    // Of an item's parts, which are multiplied by scales and added up first.
+    // Of parts that are multiplied by scales and added up first.
     template <class AccRing, class Scales, class Boxes>
     JG_DEVICE void write_promoted(EpilogueT &epilogue, AccRing &ring, u32 columns,
                                   Scales &scales, Boxes &boxes, const WorkItem &item) const
@@ -396,27 +387,27 @@ struct KernelContext {
     JG_DEVICE void write_sum(EpilogueT &epilogue, const Acc &acc, Boxes &boxes,
                              const WorkItem &item) const
     {
-        const auto out_shape = Output::shape(shape, item);
+        const auto of_d = Output::shape(shape, item);
         const WorkTile tile = Output::tile(item);
-        if constexpr (kSharesParts) {
-            WorkspaceShares<Config, Partition> parts(params, smem.sums, smem.input,
-                                                     out_shape, tile, team(),
-                                                     Partition::warp(), kSharesBarrier);
+        if constexpr (shares_in_workspace<Config>) {
+            WorkspaceShares<Config, Partition> parts(params, smem.sums, smem.input, of_d,
+                                                     tile, team(), Partition::warp(),
+                                                     kSharesBarrier);
             parts.store(acc);
             while (parts.next()) {
-                epilogue.run(params, out_shape, parts, smem, boxes, tile);
+                epilogue.run(params, of_d, parts, smem, boxes, tile);
             }
         } else if constexpr (kWorkspaceParts<Config> == 1) {
-            epilogue.run(params, out_shape, acc, smem, boxes, tile);
+            epilogue.run(params, of_d, acc, smem, boxes, tile);
         } else {
-            const Partials partials(params, out_shape, tile, team(), 0, kPartialsBarrier);
+            const Partials partials(params, of_d, tile, team(), 0, kPartialsBarrier);
             if (item.is_last_split) {
                 if (!item.is_whole) {
                     partials.fixup();
                 }
                 SummedAccumulators<Acc, Partials, Partition> whole(acc, partials,
                                                                    item.is_whole);
-                epilogue.run(params, out_shape, whole, smem, boxes, tile);
+                epilogue.run(params, of_d, whole, smem, boxes, tile);
             } else {
                 partials.store_partial(acc);
             }
@@ -442,15 +433,7 @@ struct KernelContext {
         return k;
     }
 
-    // Meets the other parts of the item's tile, when all is loaded: the load warp.
-    JG_DEVICE void meet_parts() const
-    {
-        WorkspaceShares<Config, Partition>::meet(
-            params, smem.sums, Output::tile(scheduler.first_item()), kSharesBarrier);
-    }
-
-    // Of the epilogue's warps.
-    static JG_DEVICE u32 team()
+    static JG_DEVICE u32 team() // of the epilogue's warps
     {
         return Partition::warp() / Partition::kTeamWarps;
     }
