@@ -41,8 +41,8 @@ static const struct jg_input_feature blackwell_inputs[] = {
         "kernel tile pingpong cluster stages raster raster_group out_stages pdl "         \
         "split_k split_order split_tail cluster_k repack group_maps row_boxes swap_ab "   \
         "debug trace lineinfo",                                                           \
-    .candidate = jg_sm90a_candidate, .complete = jg_sm90a_complete,                       \
-    .derive = jg_sm90a_derive
+    .candidate = jg_sm90a_candidate, .takes_parts = jg_sm90a_takes_parts,                 \
+    .complete = jg_sm90a_complete, .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */
 #define BLACKWELL                                                                        \

@@ -112,6 +112,8 @@ struct jg_arch {
      * and N, or mma, and cta_group, cluster and swap_ab are set. */
     bool (*candidate)(const struct jg_problem *problem, int index,
                       struct jg_config *ret_config);
+    /* May the tile of a candidate have parts of K that nobody asked for? NULL: any may. */
+    bool (*takes_parts)(const struct jg_trial *trial);
     /* Fills in the rest of the trial's config for its number of parts of K, where the
      * override leaves it open; the tile too where the config names an mma. */
     void (*complete)(struct jg_trial *trial);

@@ -494,6 +494,9 @@ static struct parts find_fastest(const struct jg_arch *arch, const struct jg_tri
     const enum jg_split_order named = trial->override->values.launch.split_order;
     struct fastest best = {.parts = unsplit};
     take_if_faster(arch, trial, unsplit, 0.0, &best);
+    if (arch->takes_parts != NULL && !arch->takes_parts(trial)) {
+        return best.parts;
+    }
     if (takes_cluster(trial)) {
         try_cluster(arch, trial, &best);
         if (trial->problem->workspace_limit > 0) {

@@ -300,7 +300,7 @@ Test(choose, impossible_override_says_which_limit_is_broken)
         {"tile=96x96",
          "problem.config: tile=96x96 is none of the tiles of sm_90a: 128x256 "
          "256x128 128x192 128x128 64x256 64x128 128x224 128x160 128x96 128x112 128x144 "
-         "128x176 128x208; of a transposed product: 128x16 128x32 128x64 64x32 64x64 64x96 64x128 256x16 256x32 256x64 "
+         "128x176 128x208 64x224 64x192 64x160; of a transposed product: 128x16 128x32 128x64 64x32 64x64 64x96 64x128 256x16 256x32 256x64 "
          "64x160 64x192 128x160 128x192; change the config"},
         {"tile=256x256", "problem.config: tile=256x256 is none of the tiles"},
         {"tile=128x256x32", "problem.config: tile=128x256x32: the K of a tile of bf16 on "
@@ -550,7 +550,8 @@ Test(choose, what_streams_past_few_rows_of_d_is_8_mib_at_a_time)
         const char *problem;
         int stages;
     } rows[] = {
-        {"1x4096x4096 bf16 config=tile=64x32 split_k=2 split_order=cluster", 8},
+        {"8x6144x4096 bf16 config=tile=64x32 split_k=1", 11},
+        {"8x6144x4096 bf16 config=tile=128x16 split_k=2 split_order=cluster", 9},
         {"16x8192x8192 e4m3 d=bf16 config=tile=128x16 split_k=1", 8},
         {"16x14336x4096 bf16 config=tile=128x16 split_k=1", 6}, /* no fewer */
         {"64x2048x4096 bf16 config=tile=64x64 split_k=1", 13},  /* no more fit */
@@ -650,7 +651,7 @@ Test(choose, trace_has_one_line_a_candidate_and_one_winner)
             cr_expect(strncmp(line, "chosen: ", 8) == 0 ||
                       strncmp(line, "rejected: kernel=gemm tile=", 27) == 0);
         }
-        cr_expect_eq(lines, 68);
+        cr_expect_eq(lines, 77);
         cr_expect_eq(chosen, 1);
         jg_str_free(&trace);
     }

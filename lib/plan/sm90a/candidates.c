@@ -57,13 +57,24 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
     return true;
 }
 
+bool jg_sm90a_takes_parts(const struct jg_trial *trial)
+{
+    return !jg_sm90a_streams_whole(trial);
+}
+
 /*
  * Where D has few rows, the rest of the problem streams from memory once, as the product's
  * A. An H200 was fastest with 8 MiB of it on their way, and slower with more: 16 stages of
  * a 64x32 tile took 8 percent longer than 8 in 128 CTAs. Fewer than 6 stages were too short
  * however many CTAs there are (bench/results/README.md).
  */
-enum { LEAST_STREAMED_STAGES = 6 };
+enum {
+    LEAST_STREAMED_STAGES = 6,
+    /* Of two parts of K and more in a cluster, in 96 CTAs: 8x6144x4096 takes 14.2 us with 9
+     * stages of 128x16 and 15.6 with 6 to 8; with more or fewer CTAs 0.99 to 1.02
+     * (2026-11-27-h200-few-rows.jsonl). */
+    LEAST_PARTS_STAGES = 9
+};
 
 static int64_t count_columns_of_tiles(const struct jg_trial *trial)
 {
@@ -84,7 +95,8 @@ static int count_streamed_stages(const struct jg_trial *trial)
     const int64_t ctas = jg_min(trial->facts->sm_count, count_tiles(trial));
     const int64_t streams = jg_max(ctas / jg_max(count_columns_of_tiles(trial), 1), 1);
     const int64_t stage_bytes = (int64_t)trial->config.layout.tile_m * JG_ROW_BYTES;
-    return (int)jg_max(LEAST_STREAMED_STAGES,
+    return (int)jg_max(jg_cluster_parts(&trial->config) > 1 ? LEAST_PARTS_STAGES
+                                                            : LEAST_STREAMED_STAGES,
                        jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 

@@ -2,6 +2,8 @@
 /* Hopper's cost model. */
 #include "plan/cost.h"
 
+#include <math.h>
+
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/groups.h"
@@ -31,14 +33,23 @@
 #define MEMORY_PART 0.895
 /* What weights take that stream through CTAs of fewer than two thirds of the
  * multiprocessors, and beside rows of A that are filled with zeros, by the part that a tile
- * has of them: 32x4096x14336 took 29.9 us in 64 CTAs and 28.9 in 128, 1x57344x8192 238 in
- * tiles of 64x256 and 213 in those of 128x16 (2026-11-26-h200-second-by-hand.jsonl). */
+ * has of them: 32x4096x14336 took 29.9 us in 64 CTAs and 28.9 in 128
+ * (2026-11-26-h200-second-by-hand.jsonl), 1x57344x8192 238 in
+ * tiles of 64x256 and 213 in 128x16, 64 rows 226 in 64x256
+ * (2026-11-26-h200-split-tail.jsonl). */
 #define FEW_STREAMS      1.02
-#define FILLED_ROWS_PART 0.02
-/* Of memory's time that a last wave costs beside the rates above, times the square of the
- * part that has no tile: 0.058, 0.024 and 0.016 with 0.97, 0.61 and 0.55 of an H200's CTAs
- * without one (2026-11-26-h200-split-tail.jsonl). */
-#define RESTING_PART 0.06
+#define FILLED_ROWS_PART 0.10
+/* Few CTAs of a last round do not have enough on its way for all of memory's rate, of which
+ * n of them have 1 - exp(-n / FEW_CTAS): fitted to twelve lists of 33 to 64 rows whose last
+ * rounds have 12 to 92 CTAs and 1.1 to 4.4 TB/s (2026-11-27-h200-few-rows.jsonl). */
+#define FEW_CTAS 42.0
+/* What tiles between 64x128 and 64x256 take beside what is said of others: of 33 to 64 rows
+ * 0.91 to 1.10 of these in twenty problems, so that they are taken where they save more;
+ * of 128 to 256 rows 1.05 to 1.13 (2026-11-27-h200-few-rows.jsonl). */
+#define BETWEEN_TILES          1.02
+#define BETWEEN_TILES_OF_OTHER 1.15
+#define LEAST_BETWEEN_ROWS     33
+#define MOST_FEW_ROWS          64
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
 #define SHARED_BYTES_CLK      128.0
 #define PROMOTED_ELEMS_CLK    128.0
@@ -159,10 +170,13 @@
  * (2026-11-26-h100-divided.jsonl). */
 #define SHARE_BYTES_CLK 16.0
 /* The same of parts in a workspace that each write a share: clocks until all know that all
- * are there, and bytes of a tile per clock that each of them stores and loads. Fitted to
- * 209 runs (2026-11-26-h200-parallel-*.jsonl); those of the first form of the kernel,
- * with at most 11 parts, count as 0.98 of what they took. */
-#define PARALLEL_CLK       2000.0
+ * are there, with what each part adds to that, and bytes of a tile per clock that each of
+ * them stores and loads. The bytes are fitted to 209 runs
+ * (2026-11-26-h200-parallel-*.jsonl), clocks and parts to 77 of these and 78 more
+ * (2026-11-27-h200-few-rows.jsonl): one number of clocks made 2 to 4 parts 1.09 and 32 to
+ * 64 parts 0.87 of what they took. */
+#define PARALLEL_CLK       1400.0
+#define PARALLEL_PART_CLK  25.0
 #define PARALLEL_BYTES_CLK 32.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
  * and that come to it in all; and what all CTAs of a GPC draw at most, of inputs that L2
@@ -542,7 +556,8 @@ static double count_block_clk(const struct jg_trial *trial)
 static double count_sums_clk(const struct jg_trial *trial)
 {
     if (jg_shares_in_workspace(&trial->config)) {
-        return PARALLEL_CLK + 2.0 * jg_split_cost_of(trial).sums_bytes / PARALLEL_BYTES_CLK;
+        return PARALLEL_CLK + PARALLEL_PART_CLK * trial->config.launch.split_k +
+               2.0 * jg_split_cost_of(trial).sums_bytes / PARALLEL_BYTES_CLK;
     }
     if (jg_cluster_parts(&trial->config) <= 1) {
         return 0.0;
@@ -593,34 +608,60 @@ static double count_tile_clk(const struct jg_trial *trial)
            jg_larger(epilogue.tile - count_lead_clk(trial), LEAD_SHOWN * epilogue.tile);
 }
 
-/* Rounds of tiles. CTAs without one in the last leave more of L2 to the others. How many
- * tiles groups have nobody knows: the last round counts for as much as it is full. */
-static double count_tiles_clk(const struct jg_trial *trial)
+/* Clocks of whole rounds of tiles, and of a last one in which some CTAs have none; and the
+ * part of all tiles that the last one has. */
+struct rounds {
+    double whole_clk, last_clk, last_part;
+    int64_t last_ctas;
+};
+
+/* CTAs without a tile in the last round leave more of L2 to the others. How many tiles
+ * groups have nobody knows: the last round counts for as much as it is full. */
+static struct rounds count_rounds(const struct jg_trial *trial)
 {
     if (trial->config.launch.split_tail > 0) {
         const struct jg_split_rounds rounds = jg_split_rounds_of(trial);
         struct jg_trial whole = *trial, part = *trial;
         whole.config.launch.split_k = 1;
         whole.config.launch.split_tail = part.config.launch.split_tail = 0;
-        return (double)rounds.parts * count_tile_clk(&part) +
-               (double)rounds.whole * count_tile_clk(&whole);
+        return (struct rounds){.whole_clk = (double)rounds.parts * count_tile_clk(&part) +
+                                            (double)rounds.whole * count_tile_clk(&whole)};
     }
     const int64_t items = trial->derived.tiles * trial->config.launch.split_k;
     const int64_t busy = trial->derived.busy_ctas;
     const int64_t whole = items / busy;
     const int64_t rest = items % busy;
     if (items < busy || rest == 0) {
-        return (double)jg_ceil_div(items, busy) * count_tile_clk(trial);
+        return (struct rounds){.whole_clk = (double)jg_ceil_div(items, busy) *
+                                            count_tile_clk(trial)};
     }
     if (has_large_groups(&trial->product)) {
-        return (double)items / (double)busy * count_tile_clk(trial);
+        return (struct rounds){.whole_clk =
+                                   (double)items / (double)busy * count_tile_clk(trial)};
     }
     struct jg_trial last = *trial;
     last.derived.busy_ctas = (int)rest;
-    return (double)whole * count_tile_clk(trial) + count_tile_clk(&last);
+    return (struct rounds){.whole_clk = (double)whole * count_tile_clk(trial),
+                           .last_clk = count_tile_clk(&last),
+                           .last_part = (double)rest / (double)items,
+                           .last_ctas = rest};
 }
 
-static double predict_kernel_us(const struct jg_trial *trial)
+/* How much longer a byte of memory takes in the last round than in one of all CTAs. */
+static double last_slowness_of(const struct jg_trial *trial, const struct rounds *rounds)
+{
+    return rounds->last_ctas == 0 ? 1.0
+                                  : (1.0 - exp(-trial->derived.busy_ctas / FEW_CTAS)) /
+                                        (1.0 - exp(-(double)rounds->last_ctas / FEW_CTAS));
+}
+
+static double us_of(double clk)
+{
+    return clk / CLOCK_HZ * 1e6;
+}
+
+/* Behind and before all rounds. */
+static double count_ends_clk(const struct jg_trial *trial)
 {
     const bool pingpong = trial->config.layout.pingpong != 0;
     const double last_clk =
@@ -628,9 +669,12 @@ static double predict_kernel_us(const struct jg_trial *trial)
     const struct jg_split_cost split = jg_split_cost_of(trial);
     const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
-    return (count_tiles_clk(trial) + last_clk + fixed_clk + split.waits * HAND_ON_CLK +
-            split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK)) /
-           CLOCK_HZ * 1e6;
+    const bool has_tail = trial->config.launch.split_tail > 0;
+    const double rounds = has_tail ? 1.0 : ceil(trial->derived.waves);
+    return last_clk + fixed_clk +
+           rounds *
+               (split.waits * HAND_ON_CLK +
+                split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK));
 }
 
 /* A launch begins while the one before still has multiprocessors, if there is a place. */
@@ -685,20 +729,29 @@ static double memory_slowness_of(const struct jg_trial *trial)
            (fills_rows ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 
-/* Where memory is the limit, of what the whole would take: while few CTAs have tiles, it
- * rests. What that costs of a last wave is in the rates above, and no part of a list whose
- * waves are whole. */
-static double whole_waves_part_of(const struct jg_trial *trial)
+static double between_slowness_of(const struct jg_trial *trial)
 {
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const int64_t tiles =
-        trial->derived.tiles / ((int64_t)layout->cluster_m * layout->cluster_n);
-    const double wave = trial->config.launch.split_tail;
-    if (wave <= 0.0) {
+    const int64_t rows = trial->product.m.size;
+    if (!jg_sm90a_streams_whole(trial)) {
         return 1.0;
     }
-    const double missing = 1.0 - (double)jg_split_tiles(&trial->config, tiles) / wave;
-    return missing < 1.0 ? 1.0 - RESTING_PART * missing * missing : 1.0;
+    return rows >= LEAST_BETWEEN_ROWS && rows <= MOST_FEW_ROWS ? BETWEEN_TILES
+                                                               : BETWEEN_TILES_OF_OTHER;
+}
+
+/* All rounds, beside memory. Where that is the limit, few CTAs of a last round are waited
+ * for, as they have no more of it on its way. */
+static double predict_rounds_us(const struct jg_trial *trial, double memory_us)
+{
+    const struct rounds rounds = count_rounds(trial);
+    const double whole_us = us_of(rounds.whole_clk + count_ends_clk(trial));
+    const double last_us = us_of(rounds.last_clk);
+    if (memory_us <= whole_us + last_us || find_smaller(trial).size > MOST_FEW_ROWS) {
+        return jg_overlap(whole_us + last_us, memory_us);
+    }
+    const double last_memory_us = memory_us * rounds.last_part;
+    return jg_overlap(whole_us, memory_us - last_memory_us) +
+           jg_overlap(last_us, last_memory_us * last_slowness_of(trial, &rounds));
 }
 
 void jg_sm90a_predict(struct jg_trial *trial)
@@ -710,10 +763,8 @@ void jg_sm90a_predict(struct jg_trial *trial)
                          m * n * batch * jg_output_bytes(trial->problem);
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
-    const double kernel_us = predict_kernel_us(trial);
     const double memory_us = bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6;
     trial->derived.predicted_us =
-        jg_overlap(kernel_us, memory_us) *
-            (memory_us > kernel_us ? whole_waves_part_of(trial) : 1.0) +
+        predict_rounds_us(trial, memory_us) * between_slowness_of(trial) +
         count_launch_us(trial) + trial->derived.repack_us;
 }

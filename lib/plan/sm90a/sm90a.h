@@ -18,7 +18,7 @@ enum {
     JG_SM90A_CONSUMERS = 2,
     JG_SM90A_COPIED_ROWS = 1,  /* from anywhere, by one copy of TMA */
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
-    JG_SM90A_TILES = 13,
+    JG_SM90A_TILES = 16,
     JG_SM90A_PINGPONG_TILES = 5,
     JG_SM90A_TRANSPOSED_TILES = 16,
     JG_SM90A_CLUSTERS = 3
@@ -76,12 +76,23 @@ struct jg_sm90a_epilogue_clk {
     double narrow_stores; /* of tiles that both share */
 };
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial);
+/* Tiles of 64 rows by 160, 192 and 224 columns are there for weights that stream through
+ * all CTAs at once, each with all of K. 64x4096x7168 takes 18.2 to 20.7 us in 4 and 5 parts
+ * of them, where the model says 18.5, and 16.6 in 64x32; 256x2048x7168 16.8 to 18.4 and
+ * 16.0 (2026-11-27-h200-few-rows.jsonl). */
+static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return !trial->product.d_is_transpose && layout->tile_m == 64 &&
+           layout->tile_n % 128 != 0;
+}
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 
 /* The rooms: see struct jg_arch. */
 bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
                         struct jg_config *ret_config);
+bool jg_sm90a_takes_parts(const struct jg_trial *trial);
 void jg_sm90a_complete(struct jg_trial *trial);
 bool jg_sm90a_derive(struct jg_trial *trial);
 /* Do groups of rows have clusters of two tiles along the rows, of which a group's last ones
