@@ -169,9 +169,14 @@ void *cli_alloc(size_t bytes);
 /* Reads a whole file, "-" for standard input, with a zero byte behind it. On failure
  * prints the error and gives NULL. */
 char *cli_read_file(const char *path, size_t *ret_size);
-/* Writes a whole file, standard output for "-". CLI_OK, or CLI_FAILED after an error line;
- * nothing is left behind then. */
-int cli_write_file(const char *path, const void *data, size_t size);
+/* What an option names as a file to write. CLI_OK, or CLI_FAILED after an error line that
+ * names the option. The check is for before the work: "-" and no path at all are fine.
+ * Closing leaves no file that is not whole, and removes nothing that is no regular file. */
+int cli_check_output(const char *option, const char *path);
+int cli_open_output(const char *option, const char *path, FILE **ret_file);
+int cli_close_output(const char *option, const char *path, FILE *file);
+/* All of it at once; standard output for "-". */
+int cli_write_file(const char *option, const char *path, const void *data, size_t size);
 
 /* ------------------------------------------------------------- contexts and problems */
 

@@ -92,7 +92,8 @@ int main(int argc, char **argv)
 
     /* A full disk: what was printed is not whole. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        return code != CLI_OK ? code : cli_error("standard output cannot be written");
+        const int failed = cli_error("standard output cannot be written");
+        return code != CLI_OK ? code : failed;
     }
     return code;
 }

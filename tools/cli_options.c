@@ -237,9 +237,10 @@ static int store_value(const struct cli_option *option, const char *value)
     case CLI_CHOICE:
         return store_choice(option, value);
     case CLI_INT: {
-        long long number = strtoll(value, &end, 0);
+        /* Decimal, whatever it begins with: in C's own reading 0100 is 64. */
+        long long number = strtoll(value, &end, 10);
 
-        if (errno || end == value || *end || number < 0) {
+        if (errno || !isdigit((unsigned char)value[0]) || *end) {
             return cli_usage_error("%s: `%s` is no whole number from 0 up", option->name,
                                    value);
         }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "jit_gemm/debug.h"
@@ -300,27 +302,87 @@ char *cli_read_file(const char *path, size_t *ret_size)
     return text;
 }
 
-int cli_write_file(const char *path, const void *data, size_t size)
+static int fail_output(const char *option, const char *path, int error)
 {
-    bool is_output = strcmp(path, "-") == 0;
-    FILE *file = is_output ? stdout : fopen(path, "wb");
+    return cli_error("%s: %s cannot be written: %s", option, path, strerror(error));
+}
+
+/* Why nothing can be written there, as errno says it; 0: a file can be opened or made. */
+static int find_output_obstacle(const char *path)
+{
+    struct stat found;
+
+    if (stat(path, &found) == 0) {
+        return S_ISDIR(found.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+    }
+    if (errno != ENOENT) {
+        return errno;
+    }
+    const char *slash = strrchr(path, '/');
+    const size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    char *folder = cli_alloc(size + 2); /* with the dot: also of what ends with a slash */
+    memcpy(folder, path, size);
+    memcpy(folder + size, ".", 2);
+    const bool is_there = access(folder, W_OK | X_OK) == 0;
+    const int error = is_there ? 0 : errno;
+    free(folder);
+    return path[0] == '\0' || (is_there && path[size] == '\0') ? ENOENT : error;
+}
+
+int cli_check_output(const char *option, const char *path)
+{
+    const int error =
+        path == NULL || strcmp(path, "-") == 0 ? 0 : find_output_obstacle(path);
+
+    return error == 0 ? CLI_OK : fail_output(option, path, error);
+}
+
+int cli_open_output(const char *option, const char *path, FILE **ret_file)
+{
+    FILE *file = fopen(path, "wb");
 
     if (file == NULL) {
-        return cli_error("%s: %s", path, strerror(errno));
+        return fail_output(option, path, errno);
     }
-    bool good = fwrite(data, 1, size, file) == size;
-    good = fflush(file) == 0 && good;
-    if (!good) {
-        cli_error("%s: %s", path, strerror(errno));
+    errno = 0;
+    *ret_file = file;
+    return CLI_OK;
+}
+
+int cli_close_output(const char *option, const char *path, FILE *file)
+{
+    struct stat found = {0};
+    const int before = errno;
+    /* What is no whole file goes. A device, a pipe or a link is not ours to remove. */
+    const bool is_file = lstat(path, &found) == 0 && S_ISREG(found.st_mode);
+    int error = ferror(file) == 0 ? 0 : before != 0 ? before : EIO;
+
+    if (fflush(file) != 0) {
+        error = errno;
     }
-    if (!is_output) {
-        if (fclose(file) != 0 && good) {
-            good = false;
-            cli_error("%s: %s", path, strerror(errno));
-        }
-        if (!good) {
-            remove(path);
-        }
+    if (fclose(file) != 0 && error == 0) {
+        error = errno;
     }
-    return good ? CLI_OK : CLI_FAILED;
+    if (error == 0) {
+        return CLI_OK;
+    }
+    if (is_file) {
+        remove(path);
+    }
+    return fail_output(option, path, error);
+}
+
+int cli_write_file(const char *option, const char *path, const void *data, size_t size)
+{
+    FILE *file = stdout;
+
+    if (strcmp(path, "-") == 0) {
+        (void)fwrite(data, 1, size, file); /* the end of the program sees whether it did */
+        return CLI_OK;
+    }
+    if (cli_open_output(option, path, &file) != CLI_OK) {
+        return CLI_FAILED;
+    }
+    (void)fwrite(data, 1, size, file); /* closing sees whether it did */
+    return cli_close_output(option, path, file);
 }

@@ -64,7 +64,7 @@ static int build_artifact(const struct cli_context_options *options,
     }
     if (code == CLI_OK) {
         data = jit_gemm_artifact_data(artifact, &size);
-        code = cli_write_file(path, data, size);
+        code = cli_write_file("-o", path, data, size);
     }
     if (code == CLI_OK && json) {
         print_json(problem, context, emit, path, size);
@@ -103,7 +103,10 @@ int cmd_build(int argc, char **argv)
         return cli_usage_error(
             "--json and `-o -` both write to standard output; name a file");
     }
-    code = cli_problem_read(&problem, argv + 1, words);
+    code = cli_check_output("-o", path);
+    if (code == CLI_OK) {
+        code = cli_problem_read(&problem, argv + 1, words);
+    }
     if (code == CLI_OK) {
         code = build_artifact(&options, &problem, read_emit(emit_text), path, json);
     }

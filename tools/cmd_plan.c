@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm plan: the choice and its reasons. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,17 +240,14 @@ static void print_bands_text(const char *arch, const char *range,
 
 static int write_picture(const struct sweep_picture *picture, const char *path)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = NULL;
+    const int code = cli_open_output("-o", path, &file);
 
-    if (file == NULL) {
-        return cli_error("%s: %s", path, strerror(errno));
+    if (code != CLI_OK) {
+        return code;
     }
     sweep_write_svg(picture, file);
-    const bool is_whole = ferror(file) == 0;
-    if (fclose(file) != 0 || !is_whole) {
-        return cli_error("%s cannot be written", path);
-    }
-    return CLI_OK;
+    return cli_close_output("-o", path, file);
 }
 
 static int print_sweep(const struct cli_problem *problem, const struct sweep *sweep,
@@ -317,6 +313,9 @@ int cmd_plan(int argc, char **argv)
         return code;
     }
     code = read_sweep(&sweep);
+    if (code == CLI_OK) {
+        code = cli_check_output("-o", sweep.picture);
+    }
     if (code != CLI_OK) {
         return code;
     }

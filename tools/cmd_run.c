@@ -230,8 +230,9 @@ static int save_result(const struct run_launch *launch, const char *path)
 {
     const struct run_matrix *d = &launch->results.d;
     void *data = run_matrix_download(launch->context, d);
-    int code = data != NULL ? cli_write_file(path, data, element_view_bytes(&d->view))
-                            : CLI_FAILED;
+    int code = data != NULL
+                   ? cli_write_file("--save", path, data, element_view_bytes(&d->view))
+                   : CLI_FAILED;
 
     free(data);
     return code;
@@ -414,7 +415,7 @@ static int check_options(const struct run_options *options,
     if (options->strides.ldc != 0 && problem->problem.c.dtype == JIT_GEMM_DTYPE_NONE) {
         return cli_usage_error("--ldc needs a C in the problem, such as c=bf16");
     }
-    return CLI_OK;
+    return cli_check_output("--save", options->save);
 }
 
 int cmd_run(int argc, char **argv)

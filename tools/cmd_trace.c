@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm trace: one launch, and a picture of what its roles did when. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -142,15 +141,14 @@ static int write_timeline(const struct trace_state *state, const char *problem,
     if (count == 0) {
         return cli_error("the launch recorded nothing");
     }
-    FILE *file = fopen(options->path, "w");
-    if (file == NULL) {
-        return cli_error("%s: %s", options->path, strerror(errno));
+    FILE *file = NULL;
+    int code = cli_open_output("-o", options->path, &file);
+    if (code == CLI_OK) {
+        (options->is_svg ? timeline_write_svg : timeline_write_json)(&timeline, file);
+        code = cli_close_output("-o", options->path, file);
     }
-    (options->is_svg ? timeline_write_svg : timeline_write_json)(&timeline, file);
-    int failed = ferror(file);
-    if (fclose(file) != 0 || failed) {
-        remove(options->path);
-        return cli_error("%s: cannot be written", options->path);
+    if (code != CLI_OK) {
+        return code;
     }
     if (options->json) {
         print_json(&timeline, options, state->launch.info.grid_ctas, count);
@@ -250,6 +248,9 @@ int cmd_trace(int argc, char **argv)
         return code;
     }
     code = read_path(&options);
+    if (code == CLI_OK) {
+        code = cli_check_output("-o", options.path);
+    }
     if (code == CLI_OK) {
         code = set_up_model(&options);
     }

@@ -205,12 +205,12 @@ static int await(const struct run_launch *launch, jit_gemm_status status)
     if (status == JIT_GEMM_OK) {
         status = jit_gemm_device_synchronize(launch->context);
     }
-    if (status != JIT_GEMM_OK) {
-        cli_report(status, NULL, false);
-        cli_print_debug_report(launch->gemm);
-        return CLI_FAILED;
+    if (status == JIT_GEMM_OK) {
+        return CLI_OK;
     }
-    return CLI_OK;
+    const int code = cli_report(status, NULL, false);
+    cli_print_debug_report(launch->gemm);
+    return code;
 }
 
 int run_launch_once(const struct run_launch *launch)

@@ -351,5 +351,30 @@ def test_env_lists_every_variable_that_is_read():
     expect(read <= listed, f"not listed: {sorted(read - listed)}")
 
 
+def test_a_file_to_write_is_told_of_first_and_only_a_file_is_removed():
+    with Folder() as folder:
+        link = folder.path / "link.svg"
+        link.symlink_to("/dev/full")
+        picture = ["plan", "m=64", "n=64", "k=64", "bf16", "dynamic=m", "--sweep", "m=1..64", *ARCH, "-o"]
+        source = ["build", *SMALL, *ARCH, "--emit", "source", "-o"]
+        for words in (picture, source):
+            done = tool(*words, link)
+            expect(done.returncode == 1 and f"-o: {link} cannot be written: No space left" in done.stderr, words, done)
+            expect(link.is_symlink(), "a link to a device stays", done)
+            done = tool(*words, folder.path / "absent" / "x.svg")
+            expect(done.returncode == 1 and "absent/x.svg cannot be written: No such file" in done.stderr, words, done)
+            expect(done.stdout == "", "before any work", done)
+        for words in (["run", *SMALL, "--save"], ["trace", *SMALL, "-o"]):
+            done = tool(*words, "/absent/x.svg", "--driver", "/absent/driver.so")
+            expect(f"{words[-1]}: /absent/x.svg cannot be written" in done.stderr, words, done)
+
+
+def test_numbers_are_decimal():
+    for value, code in (("0100", 0), ("08", 0), ("0x10", 2), (" 5", 2), ("+4", 2), ("-0", 2), ("1e3", 2)):
+        done = tool("build", *SMALL, *ARCH, "--emit", "source", "-o", "-", "--compile-limit", value)
+        expect(done.returncode == code, value, done)
+        expect(code == 0 or f"--compile-limit: `{value}` is no whole number" in done.stderr, value, done)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))

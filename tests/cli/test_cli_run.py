@@ -172,6 +172,8 @@ def test_sizes_of_groups_that_have_no_room_are_refused():
             done = run_computing(folder, "bf16 bf16 none", m, "n=64", "k=64", "bf16", "groups=2", form,
                                  "--group-sizes", sizes)
             expect(done.returncode == 2 and message in done.stderr, message, done)
+        done = run_computing(folder, "bf16 bf16 none", "m=1000", "n=64", "k=64", "bf16", "groups=1000", "--host-sizes")
+        expect(done.returncode == 2 and "room for 736 numbers" in done.stderr, "what a launch refuses", done)
 
 
 def test_sizes_of_each_group_are_read_and_told():
@@ -233,7 +235,7 @@ def test_a_pitch_that_the_kernel_cannot_take_is_refused():
     need_compiler()
     with Folder() as folder:
         done = run_computing(folder, "f16 f16 none", "64x64x64", "f16", "--lda", "65")
-        expect(done.returncode == 1 and "args.a.ld" in done.stderr, "the field is named", done)
+        expect(done.returncode == 2 and "args.a.ld" in done.stderr, "the field is named", done)
 
 
 def test_gpu_run_passes_and_the_last_line_has_its_form():
