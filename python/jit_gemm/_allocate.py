@@ -41,7 +41,10 @@ def _of_buffer(field: str, shape: tuple[int, ...], dtype: str) -> Any:
         refuse(field, f"the buffer protocol has no {dtype}", _INSTEAD.format(dtype))
     size = math.prod(shape) * BITS[dtype] // 8
     cast: Any = memoryview(bytearray(size)).cast  # of formats that are known here only
-    return cast(TO_FORMAT[dtype], shape)
+    try:
+        return cast(TO_FORMAT[dtype], shape)
+    except ValueError:
+        refuse(field, f"memoryview of this Python has no {dtype}", _INSTEAD.format(dtype))
 
 
 def allocate(field: str, like: View, shape: tuple[int, ...], dtype: str, context: Context) -> Any:

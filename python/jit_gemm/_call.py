@@ -13,7 +13,7 @@ from ._device_array import DeviceArray
 from ._epilogue import Epilogue
 from ._errors import refuse
 from ._gemm import Family, Gemm, assemble, facts_of
-from ._operands import Given
+from ._operands import Given, to_number
 from ._recorded import FIXED_COUNT, Recorded, signature
 from ._stream import current, handle_of
 from ._view import HOST, View, look_at
@@ -118,7 +118,7 @@ def _resolve(field: str, value: Any, stream: int, is_current: bool) -> Any:
     if value is None:
         return None
     if isinstance(value, (float, int, numbers.Real)) and field not in ("a", "b", "c", "out"):
-        return float(value)
+        return to_number(field, value)
     return look_at(field, value, stream, is_current)
 
 

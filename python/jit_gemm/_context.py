@@ -26,6 +26,7 @@ _LOG_LEVELS = {
     Severity.INFO: logging.INFO,
     Severity.DEBUG: logging.DEBUG,
 }
+_PER_THREAD = 2  # CU_STREAM_PER_THREAD: one number for a stream of each thread
 _POLICIES = {"allow": Policy.ALLOW, "warn": Policy.WARN, "forbidden": Policy.FORBID}
 Log = Callable[[Severity, str], None]
 
@@ -153,7 +154,7 @@ class Context:
         self._handle: Handle | None = Handle(created, lib.jit_gemm_context_destroy, options.log)
         self._lock = threading.Lock()
         self._registered: dict[str, Epilogue] = {}
-        self._workspaces: dict[int, Any] = {}
+        self._workspaces: dict[tuple[int, int], Any] = {}
         # What gemm has made: kernels by problem and epilogue, launches by what it was given.
         self.kernels: dict[Any, Any] = {}
         self.recorded: dict[Any, Any] = {}
@@ -330,12 +331,14 @@ class Context:
         """Address of memory for launches of this stream, zero before its first launch.
 
         Launches of one stream follow each other and share it. One that is too small stays:
-        kernels that are queued, or captured, may use it.
+        kernels that are queued, or captured, may use it. The stream of each thread is one for
+        each, though all have the same number.
         """
         from ._device_array import DeviceArray
 
+        thread = threading.get_ident() if stream == _PER_THREAD else 0
         with self._lock:
-            held = self._workspaces.setdefault(stream, [])
+            held = self._workspaces.setdefault((stream, thread), [])
             if not held or held[-1].nbytes < size:
                 # Twice what it was, so that all together are less than twice the last one.
                 least = max(size, 2 * held[-1].nbytes if held else 0, 1 << 16)

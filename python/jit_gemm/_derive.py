@@ -69,6 +69,9 @@ class Derivation:
             refuse("b", f"A has {a.shape[0]} batches, and B has {b.shape[0]}")
         if isinstance(epilogue, Epilogue):
             gated = epilogue.is_gated
+        elif epilogue is not None and not isinstance(epilogue, str):
+            kind = type(epilogue).__name__
+            raise TypeError(f"epilogue: a snippet, a name or an Epilogue, not {kind}")
         else:
             word = (epilogue or "").strip()
             own = named_epilogues().get(word) or context.registered(word)
@@ -90,6 +93,12 @@ class Derivation:
             refuse("dtype", f"there is no type {d}", "one of " + ", ".join(BITS))
         if out is None:
             out = look_at("out", allocate("dtype", a, self.sizes.d_shape(), d, context))
+        elif out.dtype not in BITS:
+            refuse(
+                "out",
+                f"its elements are {out.dtype}, which no kernel writes",
+                "give an array of another type, or dtype= for a new one",
+            )
         self.out = out
         return out.dtype
 

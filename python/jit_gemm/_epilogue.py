@@ -96,6 +96,11 @@ class Epilogue:
         object.__setattr__(self, "operands", given)
         if not self.source and not self.code:
             refuse("epilogue", "it has no text", "such as d = relu(acc);")
+        for field, text in (("epilogue", self.source), ("epilogue.source_name", self.source_name)):
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                refuse(field, f"its character {error.start} is half of a surrogate pair")
         if not self.name:
             words = [self.source, *map(str, given), self.source_name, str(self.first_line)]
             words.append(self.symbol)

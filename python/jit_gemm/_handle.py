@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._errors import check
 from ._library import generation
@@ -30,6 +30,12 @@ class Handle:
     def is_ours(self, now: Callable[[], int] = generation) -> bool:
         """Was it made by this process? A child of fork leaves alone what its parent made."""
         return self.generation == now()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "contexts, kernels and their memory belong to one process and cannot be pickled or "
+            "copied; make them anew there"
+        )
 
     def __del__(self) -> None:
         if self.is_ours():

@@ -15,6 +15,7 @@ from ._abi import GroupBy
 from ._device_array import DeviceArray
 from ._epilogue import BLOCK_COLUMNS, DTYPE_NAMES, Operand
 from ._errors import refuse
+from ._operands import to_number
 from ._shape import Plane
 from ._staging import Staging
 from ._stream import current, handle_of, is_capturing
@@ -238,7 +239,7 @@ class Launch:
         if value is None:
             return
         if isinstance(value, numbers.Real):
-            setattr(self.args, name, ctypes.pointer(ctypes.c_float(float(value))))
+            setattr(self.args, name, ctypes.pointer(ctypes.c_float(to_number(name, value))))
             return
         view = self.look(name, value, "f32")
         if view.shape:
@@ -288,7 +289,7 @@ class Launch:
     def _put_operand(self, operand: Operand, arg: _abi.Arg, value: Any) -> None:
         name = operand.name
         if operand.kind == "scalar" and operand.is_read and isinstance(value, numbers.Real):
-            arg.value = float(value)
+            arg.value = to_number(name, value)
             return
         view = self.look(name, value, operand.dtype, not operand.is_read)
         if operand.kind == "matrix":

@@ -131,3 +131,11 @@ def derive_kind(name: str, view: View, sizes: Sizes) -> str:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real)
+
+
+def to_number(field: str, value: Any) -> float:
+    """What a number is as a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        refuse(field, "the number is larger than any f32")

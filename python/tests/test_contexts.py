@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Threads, prewarming, manifests, logs and the finding of libraries."""
 
+import copy
 import logging
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -69,6 +71,20 @@ class Threads(CompilerTest):
             self.assertEqual(own.stats()["compiles"], 1)
         for (a, b, bias), result in zip(inputs, results):
             expect_close(self, result, numpy.maximum(wide(a) @ wide(b) + wide(bias), 0), 32)
+
+    def test_the_stream_of_each_thread_has_a_workspace_of_its_own(self):
+        found = {}
+        with jit_gemm.Context(DEVICE, arch=ARCH) as own:
+
+            def work(number):
+                found[number] = [own.workspace(stream, 1 << 10) for stream in (2, 2, 7)]
+
+            work("first")
+            run_threads(work, 1)
+        (one, again, shared), (other, _, also) = found.values()
+        self.assertEqual(one, again)
+        self.assertNotEqual(one, other)
+        self.assertEqual(shared, also)
 
     def test_errors_are_those_of_their_thread(self):
         def work(number):
@@ -248,6 +264,12 @@ class Contexts(unittest.TestCase):
         self.assertIs(jit_gemm.default_context("none", "sm_90a"), first)
         first.close()
         self.assertIsNot(jit_gemm.default_context("none", "sm_90a"), first)
+
+    def test_what_belongs_to_a_process_is_not_copied_by_its_value(self):
+        own = jit_gemm.default_context("none", "sm_90a")
+        for copied in (pickle.dumps, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "belong to one process"):
+                copied(own)
 
     def test_wrong_settings_are_named(self):
         with self.assertRaisesRegex(jit_gemm.ArgumentError, "32 bytes"):

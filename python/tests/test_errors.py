@@ -109,6 +109,19 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a: .*no array"):
             jit_gemm.gemm([[1.0]], self.b, context=context())
 
+    def test_what_has_no_form_in_c_is_named(self):
+        a, b, wide_out = random((48, 32)), random((32, 64)), numpy.empty((48, 64))
+        scaled = {"epilogue": "d = acc * s;", "operands": {"s": 10**400}}
+        for error, message, call in (
+            (ValueError, "alpha: .*larger than any f32", {"alpha": 10**400}),
+            (ValueError, "s: .*larger than any f32", scaled),
+            (ValueError, "epilogue: its character 9 is half", {"epilogue": "d = acc;\n\udc80"}),
+            (TypeError, "epilogue: a snippet, a name or an Epilogue, not b", {"epilogue": b"d=1;"}),
+            (ValueError, "out: its elements are float64, which no kernel", {"out": wide_out}),
+        ):
+            with self.assertRaisesRegex(error, message):
+                jit_gemm.gemm(a, b, context=context(), **call)
+
     def test_strides_of_neither_layout_are_refused_not_copied(self):
         self.expect("a: strides .*contiguous", random((48, 64))[:, ::2], self.b)
         self.expect("a: strides .*contiguous", self.a[::-1], self.b)
