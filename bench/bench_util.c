@@ -182,7 +182,11 @@ int bench_open_output(const char *program, const char *path, FILE **ret_file)
 
 int bench_close_output(const char *program, const char *path, FILE *file)
 {
-    return file != NULL && fclose(file) != 0 ? fail_output(program, path) : 0;
+    if (file == NULL) {
+        return 0;
+    }
+    const int has_failed = ferror(file); /* of a line before the last, too */
+    return fclose(file) != 0 || has_failed != 0 ? fail_output(program, path) : 0;
 }
 
 int bench_read_arguments(const char *program, int argc, char **argv,

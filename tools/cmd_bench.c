@@ -102,8 +102,7 @@ static int measure_problem(struct gemm_bench *bench, jit_gemm_context *context,
 
 /* One that fails is told of; the others go on. */
 static int measure_all(const struct bench_options *options, jit_gemm_context *context,
-                       const struct problem_list *problems,
-                       const struct bench_output *output)
+                       const struct problem_list *problems, struct bench_output *output)
 {
     const bool verbose = options->context.verbose;
     struct gemm_bench *bench = NULL;
@@ -126,6 +125,11 @@ static int measure_all(const struct bench_options *options, jit_gemm_context *co
     if (gemm_bench_open(context, &settings, &bench, error) != 0) {
         return cli_error("%s", error);
     }
+    if (options->out != NULL &&
+        bench_open_output("jit-gemm bench", options->out, &output->json) != 0) {
+        gemm_bench_close(&bench);
+        return CLI_FAILED;
+    }
     if (output->has_table) {
         bench_table_print_head(gemm_bench_machine(bench));
     }
@@ -136,27 +140,21 @@ static int measure_all(const struct bench_options *options, jit_gemm_context *co
         code = own != CLI_OK ? own : code;
     }
     gemm_bench_close(&bench);
-    return code;
+    return options->out == NULL ||
+                   bench_close_output("jit-gemm bench", options->out, output->json) == 0
+               ? code
+               : CLI_FAILED;
 }
 
 static int bench_problems(const struct bench_options *options, jit_gemm_context *context,
                           const struct problem_list *problems, const char *command_line)
 {
     struct bench_output output = {.json = options->json ? stdout : NULL,
-                                  .command_line = "bench",
+                                  .command_line =
+                                      options->out == NULL ? "bench" : command_line,
                                   .has_table = !options->json};
 
-    if (options->out == NULL) {
-        return measure_all(options, context, problems, &output);
-    }
-    output.command_line = command_line;
-    if (bench_open_output("jit-gemm bench", options->out, &output.json) != 0) {
-        return CLI_FAILED;
-    }
-    const int code = measure_all(options, context, problems, &output);
-    return bench_close_output("jit-gemm bench", options->out, output.json) == 0
-               ? code
-               : CLI_FAILED;
+    return measure_all(options, context, problems, &output);
 }
 
 static int check_options(const struct bench_options *options,
@@ -172,7 +170,7 @@ static int check_options(const struct bench_options *options,
         return cli_usage_error(
             "--epilogue-file: bench reads it more than once; name a file");
     }
-    return CLI_OK;
+    return cli_check_output("--out", options->out);
 }
 
 /* Modelled times must not be taken for measured ones. */

@@ -127,7 +127,8 @@ typedef struct jit_gemm_stats {
 
 /**
  * Says how far a prewarm is. The library calls it after each build, one call at a time,
- * from any of the prewarm's threads.
+ * from any of the prewarm's threads. The callback must return: no exception and no longjmp
+ * may pass through the library.
  * @param user the pointer given with the callback
  * @param done builds that have ended
  * @param total builds in all

@@ -59,7 +59,8 @@ typedef enum jit_gemm_severity {
  * @param text one line, zero-terminated, without a line end; valid only during the call
  *
  * The library calls it from any thread that uses the context, but never concurrently for
- * one context. The callback must not call back into the library.
+ * one context. The callback must not call back into the library, and must return to it: no
+ * exception and no longjmp may pass through the library, which holds locks.
  */
 typedef void (*jit_gemm_log_fn)(void *user, jit_gemm_severity severity, const char *text);
 

@@ -171,7 +171,9 @@ def test_gpu_refuses_an_emulated_device():
         done = copy.run("run", *SMALL, *ARCH, "--device", "gpu",
                         variables={"JIT_GEMM_DRIVER": "emulator"})
         expect(done.returncode == 1 and "--device gpu: Fake H200" in done.stderr, "run", done)
-        done = copy.run("bench", *SMALL, *ARCH, variables={"JIT_GEMM_DRIVER": "emulator"})
+        results = copy.path / "results.jsonl"
+        done = copy.run("bench", *SMALL, *ARCH, "--out", results, variables={"JIT_GEMM_DRIVER": "emulator"})
+        expect(not results.exists(), "no file of nothing", done)
         expect(done.returncode == 1 and "Fake H200 is emulated: its times say nothing of a GPU"
                in done.stderr, "bench", done)
 
