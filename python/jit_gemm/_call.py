@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._context import Context, default_context
@@ -88,7 +88,7 @@ def gemm(
     context = _pick_context(context, device, a, values[0])
     key = (epilogue, dtype, problem, sizes, tuple(forms), tuple(map(signature, values)))
     recorded = context.recorded.get(key) if workspace is None else None
-    if recorded is not None and recorded.run(context, values, settled):
+    if recorded is not None and recorded.run(context, values, settled, is_current):
         return recorded.results(values)
     made, record = _run(
         values,
@@ -100,6 +100,7 @@ def gemm(
         sizes,
         workspace,
         settled if stream is not None or values[0].device != HOST else None,
+        lambda field, array: look_at(field, array, settled, is_current),
     )
     if record is not None and workspace is None:
         if len(context.recorded) >= _MOST_RECORDED:
@@ -132,6 +133,7 @@ def _run(
     sizes: str | None,
     workspace: Any,
     stream: int | None,
+    look: Callable[[str, Any], View],
 ) -> tuple[Any, Recorded | None]:
     """Derives the problem, finds or makes its kernel and launches it. The record is for others."""
     a, b, c, alpha, beta, a_scale, b_scale, out = values[:FIXED_COUNT]
@@ -139,7 +141,7 @@ def _run(
         name: value if form is None else Given(value, *form)
         for (name, form), value in zip(forms, values[FIXED_COUNT:])
     }
-    call = Derivation(a, b, c, dtype)
+    call = Derivation(a, b, c, dtype, look)
     d = call.read_d(out, epilogue, context)
     if dtype is not None and dtype != d:
         refuse("dtype", f"it is {dtype}, and out is {d}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 from . import _shape
@@ -16,7 +17,7 @@ from ._errors import refuse
 from ._launch import default_d
 from ._operands import Given, Sizes, derive_kind, is_number
 from ._shape import Plane
-from ._view import BITS, View, look_at
+from ._view import BITS, View
 
 _make_epilogue = functools.lru_cache(maxsize=4096)(Epilogue)
 
@@ -24,8 +25,17 @@ _make_epilogue = functools.lru_cache(maxsize=4096)(Epilogue)
 class Derivation:
     """What one call of `gemm` is about."""
 
-    def __init__(self, a: View, b: View, c: View | None, dtype: str | None) -> None:
+    def __init__(
+        self,
+        a: View,
+        b: View,
+        c: View | None,
+        dtype: str | None,
+        look: Callable[[str, Any], View],
+    ) -> None:
+        """`look` is look_at with the launch's stream, for what is allocated here."""
         self.a, self.b, self.c_view = a, b, c
+        self.look = look
         for name, view in (("a", self.a), ("b", self.b)):
             if view.dtype == "f32":
                 refuse(
@@ -92,7 +102,7 @@ class Derivation:
         if d not in BITS:
             refuse("dtype", f"there is no type {d}", "one of " + ", ".join(BITS))
         if out is None:
-            out = look_at("out", allocate("dtype", a, self.sizes.d_shape(), d, context))
+            out = self.look("out", allocate("dtype", a, self.sizes.d_shape(), d, context))
         elif out.dtype not in BITS:
             refuse(
                 "out",
@@ -171,7 +181,7 @@ class Derivation:
                 value = value.value
             if value is None and not operand.is_read:
                 shape = self.sizes.shape_of(operand.kind)
-                value = look_at(name, allocate(name, self.a, shape, operand.dtype, context))
+                value = self.look(name, allocate(name, self.a, shape, operand.dtype, context))
             if not operand.is_read:
                 if not isinstance(value, View):
                     raise TypeError(f"{name}: the epilogue writes it, and it is no array")

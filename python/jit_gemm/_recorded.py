@@ -131,12 +131,15 @@ class Recorded:
                     return True
         return False
 
-    def run(self, context: Context, values: list[Any], stream: int) -> bool:
+    def run(
+        self, context: Context, values: list[Any], stream: int, is_current: bool
+    ) -> bool:
         """Launches. False: only a whole check can say whether it is right. Appends new arrays."""
         if self._workspace_bytes and is_capturing():
             return False
         for _, name, shape, dtype in self._new:
-            values.append(look_at(name, allocate(name, values[0], shape, dtype, context)))
+            array = allocate(name, values[0], shape, dtype, context)
+            values.append(look_at(name, array, stream, is_current))
         if self._overlaps(values):
             del values[self._given :]
             return False

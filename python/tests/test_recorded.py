@@ -18,7 +18,11 @@ from support import (
 )
 
 import jit_gemm
+from jit_gemm import _call, _recorded
 from jit_gemm._recorded import Recorded
+from jit_gemm._view import look_at
+
+LEGACY = 1  # CU_STREAM_LEGACY, the default stream by its number
 
 
 def put(array):
@@ -101,6 +105,27 @@ class Again(CompilerTest):
             expect_close(self, get(d), sums, self.k)
             expect_close(self, get(more["aux"]), -sums, self.k)
             expect_close(self, get(more["s"]), sums.sum(0), self.k * self.m, "float32")
+
+    def test_what_is_allocated_is_looked_at_for_the_launch_s_stream(self):
+        """Torch's new tensors would make the default stream wait, which no capture allows."""
+        a, b = map(put, self.inputs())
+        seen = []
+
+        def look(field, array, stream=0, is_current=False):
+            seen.append((field, stream))
+            return look_at(field, array, stream, is_current)
+
+        with mock.patch.object(_call, "look_at", look), mock.patch.object(_recorded, "look_at", look):
+            for _ in range(2):
+                seen.clear()
+                jit_gemm.gemm(
+                    a,
+                    b,
+                    "d = acc; e = acc;",
+                    e=jit_gemm.output(dtype="f32"),
+                    stream=LEGACY,
+                )
+                self.assertEqual(dict(seen), dict.fromkeys(("a", "b", "out", "e"), LEGACY))
 
     def test_residuals_are_added_in_place_again(self):
         with Counted() as again:

@@ -322,6 +322,22 @@ class Graphs(TorchTest):
             self.expect_close(s, reference.sum(1), 128 * 192)
         self.assertEqual(jit_gemm.default_context(0).stats()["creates"], before)
 
+    def test_results_that_are_allocated_are_the_graphs(self):
+        a, b = random(256, 128), random(128, 192)
+        for problem in ("", "workspace=64m config=split_k=2"):
+            made = []
+
+            def work(problem=problem, made=made):
+                made[:] = jit_gemm.gemm(
+                    a, b, "d = acc; e = acc;", e=jit_gemm.output(), problem=problem
+                )
+
+            graph = self.capture(work)
+            a.copy_(random(256, 128))
+            graph.replay()
+            self.expect_close(made[0], a.double() @ b.double(), 128)
+            self.expect_close(made[1]["e"], a.double() @ b.double(), 128)
+
     def late_inputs(self):
         """Kernels are loaded, and A is NaN until a stream has slept: (A, how to fill it, B)."""
         a, b = random(512, 512), random(512, 512)
