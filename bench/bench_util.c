@@ -185,8 +185,8 @@ int bench_close_output(const char *program, const char *path, FILE *file)
     if (file == NULL) {
         return 0;
     }
-    const int has_failed = ferror(file); /* of a line before the last, too */
-    return fclose(file) != 0 || has_failed != 0 ? fail_output(program, path) : 0;
+    const bool has_failed = ferror(file) != 0; /* of a line before the last, too */
+    return fclose(file) != 0 || has_failed ? fail_output(program, path) : 0;
 }
 
 int bench_read_arguments(const char *program, int argc, char **argv,
