@@ -206,8 +206,8 @@ static bool is_usable(const struct jg_trial *trial)
 /* Its time, and what a workspace for parts of K must save. */
 static double price_of(const struct jg_trial *trial)
 {
-    const double workspace =
-        jg_workspace_parts(&trial->config) > 1 ? JG_LEAST_WORKSPACE_GAIN : 0.0;
+    const double workspace = jg_workspace_least_gain(&trial->config);
+
     return trial->derived.predicted_us / (1.0 - workspace);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/split.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/math.h"
@@ -13,7 +14,8 @@ static const int splits[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32, 48, 64
 /* Blocks of K that a part which nobody asked for has at least. */
 #define MIN_BLOCKS 4
 /* Part of the time that more parts must save: their traffic is not all in the models. */
-#define LEAST_GAIN 0.02
+#define LEAST_GAIN           0.02
+#define LEAST_WORKSPACE_GAIN 0.03
 /* Blocks of K in the ring of a part that nobody asked for: with the 3 and 4 of larger tiles
  * an H200 was slower than the model, with the 5 of 128x160 it was faster. Where its CTAs
  * share inputs, 4 are enough: an H100 took 27.7 us for 160x2560x9728 with tiles of 128x192,
@@ -319,6 +321,7 @@ static bool has_place(const struct jg_trial *trial)
 struct fastest {
     struct parts parts;
     double us; /* 0: none can be */
+    double workspace_gain;
 };
 
 /* If the trial in so many parts is usable, and faster by `gain` of the time, or by what a
@@ -332,11 +335,12 @@ static void take_if_faster(const struct jg_arch *arch, const struct jg_trial *tr
         return;
     }
     const double us = part.derived.predicted_us;
-    if (jg_workspace_parts(&part.config) > 1) {
-        gain = gain < JG_LEAST_WORKSPACE_GAIN ? JG_LEAST_WORKSPACE_GAIN : gain;
+    const double workspace_gain = jg_workspace_least_gain(&part.config);
+    if (workspace_gain > 0) { /* more parts want more memory */
+        gain = fmax(LEAST_WORKSPACE_GAIN, workspace_gain - best->workspace_gain);
     }
     if (best->us <= 0.0 || us < best->us * (1.0 - gain)) {
-        *best = (struct fastest){parts, us};
+        *best = (struct fastest){parts, us, workspace_gain};
     }
 }
 

@@ -51,8 +51,18 @@ static inline bool jg_keeps_sums(const struct jg_config *config)
     return jg_cluster_parts(config) > 1 || jg_shares_in_workspace(config);
 }
 
-/* A workspace for parts of K is taken where it saves this part of the time. */
-#define JG_LEAST_WORKSPACE_GAIN 0.03
+/* What part of the time must be saved by a workspace to be taken; 0 where none is used.
+ * Shares that were to save 3 to 6 percent took up to 20 more on an H200
+ * (docs/tuning-log.md); from 8 on they saved it. */
+static inline double jg_workspace_least_gain(const struct jg_config *config)
+{
+    const double in_order = 0.03, in_shares = 0.07;
+
+    if (jg_workspace_parts(config) == 1) {
+        return 0.0;
+    }
+    return jg_shares_in_workspace(config) ? in_shares : in_order;
+}
 
 /* Of so many cluster tiles those with parts of K: all, or with split_tail those beyond
  * whole waves, which come first (jg/schedule/tile_order.cuh). */
