@@ -116,18 +116,39 @@ static jit_gemm_status fill_params(const struct jg_combine *combine,
     JG_TRY(check_size("args.columns", args->columns));
     JG_TRY(check_size("args.row_count", args->row_count));
     const int64_t chosen = combine->chosen;
-    struct side rows = {"args.rows",   "args.rows_ld", args->rows,   args->row_count,
-                        args->columns, args->rows_ld,  combine->rows};
-    struct side index = {"args.index",      "args.index", args->index,
-                         args->tokens,      chosen,       0,
-                         JIT_GEMM_DTYPE_S32};
-    struct side weights = {"args.weights",    "args.weights", args->weights,
-                           args->tokens,      chosen,         0,
-                           JIT_GEMM_DTYPE_F32};
-    struct side c = {"args.c",      "args.c_ld", args->c,   args->tokens,
-                     args->columns, args->c_ld,  combine->d};
-    struct side d = {"args.d",      "args.d_ld", args->d,   args->tokens,
-                     args->columns, args->d_ld,  combine->d};
+    struct side rows = {.field = "args.rows",
+                        .ld_field = "args.rows_ld",
+                        .address = args->rows,
+                        .rows = args->row_count,
+                        .columns = args->columns,
+                        .ld = args->rows_ld,
+                        .dtype = combine->rows};
+    struct side index = {.field = "args.index",
+                         .ld_field = "args.index",
+                         .address = args->index,
+                         .rows = args->tokens,
+                         .columns = chosen,
+                         .dtype = JIT_GEMM_DTYPE_S32};
+    struct side weights = {.field = "args.weights",
+                           .ld_field = "args.weights",
+                           .address = args->weights,
+                           .rows = args->tokens,
+                           .columns = chosen,
+                           .dtype = JIT_GEMM_DTYPE_F32};
+    struct side c = {.field = "args.c",
+                     .ld_field = "args.c_ld",
+                     .address = args->c,
+                     .rows = args->tokens,
+                     .columns = args->columns,
+                     .ld = args->c_ld,
+                     .dtype = combine->d};
+    struct side d = {.field = "args.d",
+                     .ld_field = "args.d_ld",
+                     .address = args->d,
+                     .rows = args->tokens,
+                     .columns = args->columns,
+                     .ld = args->d_ld,
+                     .dtype = combine->d};
     struct side *const optional[] = {&index, &weights, &c};
     JG_TRY(resolve_side(&rows));
     JG_TRY(resolve_side(&d));

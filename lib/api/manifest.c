@@ -544,19 +544,21 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
     return forward_at_line(reader, status);
 }
 
-static jit_gemm_status reserve_side(struct jg_manifest *manifest)
+/* The place of the next one; NULL: no memory. */
+static struct jg_side_kernel *reserve_side(struct jg_manifest *manifest)
 {
-    if (manifest->side_count < manifest->side_capacity) {
-        return JIT_GEMM_OK;
+    if (manifest->side_count == manifest->side_capacity) {
+        const size_t capacity =
+            manifest->side_capacity > 0 ? manifest->side_capacity * 2 : 16;
+        struct jg_side_kernel *sides =
+            jg_realloc(manifest->sides, capacity * sizeof(*sides));
+        if (sides == NULL) {
+            return NULL;
+        }
+        manifest->sides = sides;
+        manifest->side_capacity = capacity;
     }
-    const size_t capacity = manifest->side_capacity > 0 ? manifest->side_capacity * 2 : 16;
-    struct jg_side_kernel *sides = jg_realloc(manifest->sides, capacity * sizeof(*sides));
-    if (sides == NULL) {
-        return jg_fail_memory();
-    }
-    manifest->sides = sides;
-    manifest->side_capacity = capacity;
-    return JIT_GEMM_OK;
+    return &manifest->sides[manifest->side_count];
 }
 
 static jit_gemm_status read_side(const struct jg_lines *reader, enum jg_side_kind kind,
@@ -564,13 +566,13 @@ static jit_gemm_status read_side(const struct jg_lines *reader, enum jg_side_kin
                                  struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
-    JG_TRY(reserve_side(manifest));
+    struct jg_side_kernel *side = reserve_side(manifest);
     char *text = jg_copy_text(rest, size);
-    if (text == NULL) {
+    if (side == NULL || text == NULL) {
+        jg_free(text);
         return jg_fail_memory();
     }
-    const jit_gemm_status status =
-        jg_side_kernel_parse(kind, text, &manifest->sides[manifest->side_count]);
+    const jit_gemm_status status = jg_side_kernel_parse(kind, text, side);
     jg_free(text);
     JG_TRY(forward_at_line(reader, status));
     manifest->side_count++;
