@@ -421,7 +421,7 @@ static int compare_losers(const void *a, const void *b)
 static const char *slower_words(double predicted_us, double best_us)
 {
     return predicted_us < best_us * (1.0 - BETTER_BY)
-               ? "faster by less than 3 percent, for a workspace: "
+               ? "faster by too little for a workspace: "
            : predicted_us <= best_us / (1.0 - BETTER_BY)
                ? "a tie, and the chosen one is listed earlier: "
            : predicted_us < best_us + 0.1 ? "slower by less than 0.1 us: "

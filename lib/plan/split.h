@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "plan/output.h"
 #include "plan/reduction.h"
+#include "plan/repack.h"
 #include "plan/trial.h"
 #include "plan/workspace.h"
 
@@ -51,17 +52,17 @@ static inline bool jg_keeps_sums(const struct jg_config *config)
     return jg_cluster_parts(config) > 1 || jg_shares_in_workspace(config);
 }
 
-/* What part of the time must be saved by a workspace to be taken; 0 where none is used.
- * Shares that were to save 3 to 6 percent took up to 20 more on an H200
+/* What part of the time must be saved by a workspace to be taken, of sums or of copies; 0
+ * where none is used. Shares that were to save 3 to 6 percent took up to 20 more on an H200
  * (docs/tuning-log.md); from 8 on they saved it. */
 static inline double jg_workspace_least_gain(const struct jg_config *config)
 {
     const double in_order = 0.03, in_shares = 0.07;
 
-    if (jg_workspace_parts(config) == 1) {
-        return 0.0;
+    if (jg_shares_in_workspace(config)) {
+        return in_shares;
     }
-    return jg_shares_in_workspace(config) ? in_shares : in_order;
+    return jg_workspace_parts(config) > 1 || jg_is_repacked(config) ? in_order : 0.0;
 }
 
 /* Of so many cluster tiles those with parts of K: all, or with split_tail those beyond
