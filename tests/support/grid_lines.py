@@ -18,10 +18,9 @@ from strides import stride
 
 OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
 FLAGS = {"--back-to-back"}  # options without a value
-SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes", "kLeadStages",
-         "kSplitK", "kSplitTail", "kSumsBytes", "kHostGroups", "kScaleSlots"}  # of these 0, 1 and more are facts
-UNLIKE_OTHERS = ("seed=", "sms=")  # settings whose every value is another
-COUNTS = ("resident=", "refuse=")  # of these 1 and more are
+SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes",
+         "kLeadStages"}  # of these 0, 1 and more are facts
+UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
 OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each type has a way of its own
 COMPILE = 1 << 25  # multiplications that the emulator does while a kernel is compiled
 
@@ -35,27 +34,6 @@ def read(path, is_for=lambda line: True):
         group += text.startswith("#")
         if text.strip() and not text.startswith("#") and is_for(text):
             yield text, group
-
-
-def launch_sizes(words):
-    """m, n, k and batch of a launch: of the problem, unless an option of the launch has others."""
-    sizes = {"batch": 1}
-    for word in words:
-        if short := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
-            sizes.update(zip("mnk", map(int, short.groups())))
-        elif named := re.fullmatch(r"(m|n|k|batch)=(\d+)", word):
-            sizes[named[1]] = int(named[2])
-    for option, value in zip(words, words[1:]):
-        if option in ("--m", "--n", "--k", "--batch"):
-            sizes[option[2:]] = int(value)
-    return [sizes[name] for name in ("m", "n", "k", "batch")]
-
-
-def facts_of_setting(word):
-    name = word[:word.find("=") + 1]
-    if name in COUNTS and word != name + "1":
-        return [name + "more"]
-    return [] if name in UNLIKE_OTHERS else [word]
 
 
 def split_words(words):
@@ -103,9 +81,12 @@ def look(tool, arch, path, text, group, has_settings):
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"Bail out! {path.name}: {text}: {done.stderr}")
-    m, n, k, batch = launch_sizes(words)
+    m, n, k, batch = (max(1, int(re.search(rf" {name}=(\d+)", done.stdout)[1])
+                          if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
+    if "--k" in words:
+        k = int(words[words.index("--k") + 1])
     facts = {*facts_of_unit(done.stdout, k), *launch, (path.name, group),
-             *(fact for word in settings for fact in facts_of_setting(word))}
+             *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
     return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
 
 
@@ -116,7 +97,7 @@ def cover(lines):
         taken.append(max(lines, key=lambda line: len(line.facts & left) / line.cost))
         left -= taken[-1].facts
     counts = collections.Counter(fact for line in taken for fact in line.facts)
-    for line in sorted(taken, key=lambda line: -line.cost):
+    for line in list(taken):
         if all(counts[fact] > 1 for fact in line.facts):
             taken.remove(line)
             counts.subtract(line.facts)
