@@ -91,7 +91,7 @@ class Ours:
     """jit_gemm's kernels of a layer, with what else a problem says, such as a config."""
 
     def __init__(self, library, layer, m, words, configs):
-        self.library = library
+        self.jit_gemm = library
         self.gemms = [library.create(f"{m}x{n}x{k} bf16{words} {configs[i] if configs else ''}")
                       for i, (n, k) in enumerate(layer)]
         self.workspaces = [torch.zeros(64 << 20, device="cuda", dtype=torch.uint8)
@@ -99,7 +99,7 @@ class Ours:
 
     def config(self, i):
         info = _abi.Info(struct_size=ctypes.sizeof(_abi.Info))
-        self.library.check(self.library.lib.jit_gemm_get_info(self.gemms[i], ctypes.byref(info)))
+        self.jit_gemm.check(self.jit_gemm.lib.jit_gemm_get_info(self.gemms[i], ctypes.byref(info)))
         return info.config.decode()
 
     def run(self, i, x, weight, out):
@@ -109,7 +109,7 @@ class Ours:
         if self.workspaces:
             args.workspace = self.workspaces[i].data_ptr()
             args.workspace_bytes = self.workspaces[i].nbytes
-        self.library.check(self.library.lib.jit_gemm_run(
+        self.jit_gemm.check(self.jit_gemm.lib.jit_gemm_run(
             self.gemms[i], ctypes.byref(args), torch.cuda.current_stream().cuda_stream))
 
 
@@ -196,7 +196,7 @@ def measure(library, name, m, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("library")
+    parser.add_argument("lib")
     parser.add_argument("--rows", default="1,8,16,64")
     parser.add_argument("--layer", default="8b,70b/8")
     parser.add_argument("--workspace", type=int, default=64 << 20)
@@ -205,7 +205,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out")
     options = parser.parse_args()
-    library = Library(options.library)
+    library = Library(options.lib)
     print(f"{'layer':>6} {'rows':>5} {'us':>9} {'serial/':>8} {'default/':>8} {'best/':>8} "
           f"{'alone':>9} {'theirs':>9}")
     for name in options.layer.split(","):

@@ -12,6 +12,17 @@
 
 /* -------------------------------------------------------------------- up to a binary */
 
+/* What the kernel is called, and its unit; both are the caller's to free, whatever it says.
+ */
+static jit_gemm_status describe(const struct jg_arch *arch,
+                                const struct jg_side_kernel *side, struct jg_str *text,
+                                struct jg_source *source)
+{
+    jg_side_kernel_text(side, text);
+    JG_TRY(jg_str_status(text));
+    return jg_source_assemble_side(arch, side, source);
+}
+
 jit_gemm_status
 jg_step_side_binary(const jit_gemm_context *context, const struct jg_builder *builder,
                     const struct jg_arch *arch, const struct jg_side_kernel *side,
@@ -19,11 +30,7 @@ jg_step_side_binary(const jit_gemm_context *context, const struct jg_builder *bu
 {
     struct jg_source source = {0};
     struct jg_str text = {0};
-    jg_side_kernel_text(side, &text);
-    jit_gemm_status status = jg_str_status(&text);
-    if (status == JIT_GEMM_OK) {
-        status = jg_source_assemble_side(arch, side, &source);
-    }
+    jit_gemm_status status = describe(arch, side, &text, &source);
     if (status == JIT_GEMM_OK) {
         const struct jg_build_unit unit = {&source, arch, NULL, jg_str_text(&text)};
         status = jg_build(builder, &unit, &ret_result->binary, counts);
@@ -44,11 +51,7 @@ jit_gemm_status jg_step_side_find(const struct jg_builder *builder,
 {
     struct jg_source source = {0};
     struct jg_str text = {0};
-    jg_side_kernel_text(side, &text);
-    jit_gemm_status status = jg_str_status(&text);
-    if (status == JIT_GEMM_OK) {
-        status = jg_source_assemble_side(arch, side, &source);
-    }
+    jit_gemm_status status = describe(arch, side, &text, &source);
     if (status == JIT_GEMM_OK) {
         const struct jg_build_unit unit = {&source, arch, NULL, jg_str_text(&text)};
         status = jg_build_find(builder, &unit, ret_found);
