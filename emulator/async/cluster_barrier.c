@@ -6,6 +6,7 @@
 #include "async/operand.h"
 #include "async/state.h"
 #include "exec/events.h"
+#include "exec/timing.h"
 
 enum { RELAXED = 1 }; /* insn->mode of barrier.cluster */
 
@@ -33,6 +34,10 @@ static void test_barrier(struct emu_cluster *cluster)
         }
     }
     state->phase++;
+    if (emu_is_timed(&cluster->ctas[0])) {
+        state->released_at = emu_time_now(&cluster->ctas[0]) +
+                             emu_time_chip(&cluster->ctas[0])->cluster_barrier_latency;
+    }
     emu_view_join(&state->released, &state->gathered);
     emu_clock_join(&state->inits_left, &state->inits_leaving);
     for (unsigned i = 0; i < cluster->cta_count; i++) {
@@ -99,6 +104,7 @@ static enum emu_step exec_wait(struct emu_warp *warp, const struct emu_insn *ins
     state->cluster_unwaited &= ~lanes;
     state->waited_phase = cluster->phase;
     warp->cta->has_met_cluster = true;
+    emu_time_raise(warp, cluster->released_at, EMU_STALL_CLUSTER_BARRIER);
     emu_sync_acquire(&warp->sync, &cluster->released);
     emu_sync_meet(&warp->sync, &emu_async_of_cta(warp->cta)->left);
     emu_sync_meet(&warp->sync, &cluster->inits_left);

@@ -112,10 +112,8 @@ static bool test_phase(const struct emu_mbarrier_use *use, struct emu_mbarrier *
         return true;
     }
     if (emu_is_timed(use->cta)) {
-        const uint64_t now = emu_time_now(use->cta);
-        barrier->released_at = (barrier->arriving > now ? barrier->arriving : now) +
-                               emu_time_chip(use->cta)->wake_latency;
-        barrier->arriving = 0;
+        barrier->released_at =
+            emu_time_now(use->cta) + emu_time_chip(use->cta)->wake_latency;
     }
     barrier->phase++;
     barrier->pending = barrier->expected;
@@ -274,11 +272,6 @@ bool emu_mbarrier_arrive(const struct emu_mbarrier_use *use, struct emu_mbarrier
         barrier->expected -= count;
     }
     barrier->pending -= count;
-    if (emu_is_timed(use->cta) && use->cta != use->warp->cta && use->lane != EMU_LANES) {
-        const uint64_t there =
-            emu_time_now(use->cta) + emu_time_chip(use->cta)->cluster_latency;
-        barrier->arriving = barrier->arriving > there ? barrier->arriving : there;
-    }
     note_event(use, barrier, op, count);
     if (!may_complete && barrier->pending == 0 && barrier->tx == 0) {
         return emu_mbarrier_error(use, barrier,

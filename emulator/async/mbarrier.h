@@ -40,11 +40,11 @@ struct emu_mbarrier {
     uint64_t phase; /* number of completed phases */
     uint32_t expected, pending;
     int64_t tx;
-    uint64_t arriving, released_at; /* the latest arrival in this phase, in a timed launch;
-                                       when those who wait saw the last phase complete */
-    bool observed;                  /* a wait for the phase before this one has succeeded */
-    struct emu_view gathered;       /* what arrivals of this phase published */
-    struct emu_view released;       /* what those of completed phases published */
+    uint64_t released_at;     /* when those who wait saw the last phase complete, in a timed
+                                 launch */
+    bool observed;            /* a wait for the phase before this one has succeeded */
+    struct emu_view gathered; /* what arrivals of this phase published */
+    struct emu_view released; /* what those of completed phases published */
     uint64_t *seen; /* by warp of the CTA: completed phases at its last success, 0: none */
     struct emu_mbarrier_event events[EMU_MBARRIER_EVENTS];
     unsigned event_count;   /* since the initialisation, also those no longer kept */

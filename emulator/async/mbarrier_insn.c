@@ -283,7 +283,7 @@ static enum emu_step exec_arrive(struct emu_warp *warp, const struct emu_insn *i
         if (barrier == NULL) {
             return EMU_FAILED;
         }
-        if (use.cta != warp->cta && !use.cta->exited && !emu_is_timed(use.cta)) {
+        if (use.cta != warp->cta && !use.cta->exited) {
             const uint32_t same = lanes_beside(&use, rest);
             if (!arrive_there(&use, same, barrier)) {
                 return EMU_FAILED;
@@ -392,7 +392,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
         return true;
     }
     state->waited_at = NULL;
-    emu_time_raise(warp, barrier->released_at);
+    emu_time_raise(warp, barrier->released_at, EMU_STALL_MBARRIER);
     if (barrier->phase > 0) {
         barrier->observed = true;
         barrier->seen[warp->index] = barrier->phase;

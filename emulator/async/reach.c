@@ -6,6 +6,7 @@
 #include "async/state.h"
 #include "check/lane_agents.h"
 #include "exec/async.h"
+#include "exec/timing.h"
 
 /* -------------------------------------------------------------------- who knows of whom */
 
@@ -140,5 +141,8 @@ bool emu_remote_arrive(struct emu_warp *warp, const struct emu_insn *insn, unsig
         emu_async_new(warp, insn, lane, sizeof(*arrival), run_arrival);
     memcpy(async->payload, arrival, sizeof(*arrival));
     async->destroy = free_arrival;
+    if (emu_is_timed(warp->cta)) {
+        async->at[0] = emu_time_reach(warp->cta, arrival->cta, arrival->count, 0);
+    }
     return emu_async_submit(async, 0);
 }

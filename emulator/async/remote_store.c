@@ -101,7 +101,7 @@ static bool issue_lane(struct emu_warp *warp, const struct emu_insn *insn, unsig
     memcpy(async->payload, &op, sizeof(op));
     emu_sync_publish(&warp->sync, 1u << lane, &async->view);
     if (emu_is_timed(warp->cta)) {
-        async->at[0] = emu_time_send(warp->cta, op.cta, op.bytes);
+        async->at[0] = emu_time_reach(warp->cta, op.cta, 1, op.bytes);
     }
     return emu_async_submit(async, 0);
 }

@@ -63,7 +63,8 @@ struct emu_async_cta {
 };
 
 struct emu_async_cluster {
-    uint64_t phase; /* of the cluster's barrier */
+    uint64_t phase;       /* of the cluster's barrier */
+    uint64_t released_at; /* when those who wait see the last one end, in a timed launch */
     struct emu_view gathered, released;
     /* Initialisations of mbarriers without fence.mbarrier_init before a relaxed arrival:
      * in the current phase, and in earlier ones. */

@@ -158,7 +158,7 @@ static enum emu_step execute_store(struct emu_warp *warp, const struct emu_insn 
         for (unsigned i = 0; i < insn->list_count; i++) {
             memcpy(data + (size_t)i * size, &warp->r[insn->list[i]][lane], size);
         }
-        if (!emu_write(&actor, space, address, insn->list_count * size, data, NULL)) {
+        if (!emu_store(&actor, space, address, insn->list_count * size, data)) {
             return EMU_FAILED;
         }
         if (insn->mode2 != 0) {

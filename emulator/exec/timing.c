@@ -50,13 +50,13 @@ double emu_timer_mhz(const struct emu_timer *timer)
     return timer->mhz;
 }
 
-void emu_time_raise(struct emu_warp *warp, uint64_t time)
+void emu_time_raise(struct emu_warp *warp, uint64_t time, enum emu_stall stall)
 {
     if (warp->time != NULL) {
         warp->time->peeked = NULL;
     }
     if (warp->time != NULL && warp->time->clock < time) {
-        warp->time->stalls[EMU_STALL_MBARRIER] += time - warp->time->clock;
+        warp->time->stalls[stall] += time - warp->time->clock;
         warp->time->clock = time;
     }
 }
@@ -114,6 +114,7 @@ struct emu_request emu_time_request(struct emu_cta *cta)
     struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
     return (struct emu_request){.at = (double)timer_of(cta)->now,
                                 .fetcher = fetcher,
+                                .half = fetcher->half,
                                 .sharers = sharers_of(cta),
                                 .by_thread = true};
 }
@@ -208,15 +209,33 @@ uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint3
     return taken > arrival.last ? taken : arrival.last;
 }
 
+/* What a multiprocessor sends through the network of its cluster; when it is there. */
+static uint64_t send(const struct emu_cta *from, const struct emu_cta *to, double sending,
+                     double taking)
+{
+    const struct emu_timer *timer = timer_of(from);
+    const double now = (double)timer->now;
+    const double sent = emu_serve(&sm_of(from)->sends, now, sending);
+    const double taken = emu_serve(&sm_of(to)->takes, now, taking);
+    return (uint64_t)(sent > taken ? sent : taken) + timer->chip->remote_latency;
+}
+
+uint64_t emu_time_reach(const struct emu_cta *from, const struct emu_cta *to,
+                        unsigned lanes, uint32_t bytes)
+{
+    const struct emu_chip *chip = timer_of(from)->chip;
+    const double arriving = (double)lanes * chip->remote_interval;
+    return send(from, to, bytes > 0 ? (double)bytes / chip->send_bytes : arriving,
+                bytes > 0 ? (double)bytes / chip->take_bytes : arriving);
+}
+
 uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes)
 {
+    enum { COPY_LATENCY = 80 }; /* of a copy's begin and end: 266 clocks for few bytes */
     struct emu_timer *timer = timer_of(from);
-    struct emu_sm_time *sm = sm_of(from);
-    sm->debt += (double)bytes / timer->chip->shared_bytes;
+    sm_of(from)->debt += (double)bytes / timer->chip->shared_bytes;
     timer->result->shared_out += bytes;
-    const double left = emu_serve(&sm->egress, (double)timer->now,
-                                  (double)bytes / timer->chip->egress_bytes);
-    const uint64_t there = (uint64_t)left + timer->chip->cluster_latency;
+    const uint64_t there = emu_time_reach(from, to, 0, bytes) + COPY_LATENCY;
     return emu_time_deliver(to, (struct emu_arrival){there, there}, bytes);
 }
 
@@ -369,7 +388,8 @@ static unsigned count_passes(const uint64_t *addresses, uint32_t lanes, unsigned
 /* `remote`: bytes of the memory of another CTA, `owner`. They pass the ports to the cluster
  * of both. */
 static uint64_t access_shared(struct emu_timer *timer, struct emu_warp *warp,
-                              unsigned passes, unsigned remote, const struct emu_cta *owner)
+                              unsigned passes, unsigned remote, const struct emu_cta *owner,
+                              bool stores)
 {
     struct emu_sm_time *sm = sm_of(warp->cta);
     const double now = (double)timer->now;
@@ -377,6 +397,13 @@ static uint64_t access_shared(struct emu_timer *timer, struct emu_warp *warp,
     sm->debt += passes;
     if (remote == 0) {
         return (uint64_t)done + timer->chip->shared_latency;
+    }
+    if (stores) {
+        const struct emu_cta *to = owner != NULL ? owner : warp->cta;
+        const uint64_t there = emu_time_reach(warp->cta, to, 0, remote);
+        uint64_t *last = &warp->cta->time->there;
+        *last = *last > there ? *last : there;
+        return there;
     }
     const double clocks = (double)remote / timer->chip->cluster_bytes;
     double sent = emu_serve(&sm->remote, now, clocks);
@@ -471,7 +498,7 @@ uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
     const struct emu_cta *cta = warp->cta, *owner = NULL;
     bool remote = false;
     if (info->kind == EMU_TIME_MATRIX) {
-        return access_shared(timer, warp, info->issue, 0, NULL);
+        return access_shared(timer, warp, info->issue, 0, NULL, false);
     }
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         const unsigned lane = emu_lowest_bit(rest);
@@ -487,7 +514,8 @@ uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,
     case EMU_SPACE_SHARED:
     case EMU_SPACE_SHARED_CLUSTER:
         return access_shared(timer, warp, count_passes(addresses, lanes, bytes),
-                             remote ? emu_count_bits(lanes) * bytes : 0, owner);
+                             remote ? emu_count_bits(lanes) * bytes : 0, owner,
+                             info->kind == EMU_TIME_STORE);
     case EMU_SPACE_GLOBAL:
         return access_global(timer, warp, addresses, lanes, bytes, insn, info->kind);
     default:

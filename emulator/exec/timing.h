@@ -44,10 +44,12 @@ struct emu_time_insn {
     uint8_t kind;     /* enum emu_time_kind */
     uint8_t stall;    /* enum emu_stall, where it blocks */
     bool meets;       /* it touches what others see: it must not run before them */
+    bool tells;       /* of stores to other CTAs' memory, or reads it: these come first */
     bool is_try_wait; /* waits inside the hardware */
     bool is_peek;   /* asks whether an mbarrier's phase is done, and goes on if it is not */
     uint16_t issue; /* clocks of the issue slot */
     uint16_t latency;                 /* until its result can be used */
+    uint16_t fence;                   /* of a fence of its own, before it takes effect */
     uint16_t hold;                    /* until the warp itself goes on */
     uint16_t wake;                    /* from what ends its wait until it goes on */
     uint32_t sources, results, count; /* of `registers`: sources first, then results */
@@ -64,9 +66,10 @@ struct emu_warp_time {
     uint8_t stall; /* enum emu_stall: why it is parked */
     uint16_t wake; /* see emu_time_insn */
     const struct emu_insn
-        *peeked;             /* was told no here last; NULL: its last answer was yes */
-    const uint64_t *watched; /* its wait ends when this is no more ... */
-    uint64_t watched_value;  /* ... that; NULL: unknown */
+        *peeked; /* was told no here last; NULL: its last answer was yes */
+    const struct emu_insn *fenced; /* its fence is over; NULL: none is */
+    const uint64_t *watched;       /* its wait ends when this is no more ... */
+    uint64_t watched_value;        /* ... that; NULL: unknown */
 };
 
 #define EMU_SM_PARTS 4u
@@ -112,7 +115,7 @@ struct emu_sm_time {
     unsigned ctas, warps;
     uint64_t shared_bytes; /* of the CTAs */
     struct emu_issue_slot issue[EMU_SM_PARTS];
-    struct emu_server remote, tma, fetch, load, ingest, egress, pipe, port,
+    struct emu_server remote, sends, takes, tma, fetch, load, ingest, egress, pipe, port,
         tensor_load[EMU_SM_PARTS];
     double
         debt; /* clocks of the shared-memory port that are owed to others than products */
@@ -125,6 +128,7 @@ struct emu_sm_time {
 struct emu_cta_time {
     struct emu_sm_time *sm;
     uint64_t lull;     /* of the CTA, when its warps were last woken */
+    uint64_t there;    /* when all that its threads stored to other CTAs' memory is */
     bool sends_copies; /* to several CTAs of its cluster */
 };
 
@@ -163,6 +167,10 @@ struct emu_arrival {
 struct emu_arrival emu_time_fetched(struct emu_cta *cta, struct emu_request *request);
 /* When so many bytes that come so are in the CTA's shared memory. */
 uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint32_t bytes);
+/* When what lanes of a warp send to another CTA's mbarrier or shared memory by themselves
+ * is there: `bytes` of all of them by st.async, or 0: arrivals. */
+uint64_t emu_time_reach(const struct emu_cta *from, const struct emu_cta *to,
+                        unsigned lanes, uint32_t bytes);
 /* The same from another CTA's shared memory. */
 uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes);
 /* When a store of the request's bytes has read its source, and when it is written. */
@@ -191,7 +199,7 @@ const struct emu_chip *emu_time_chip(const struct emu_cta *cta);
 /* ------------------------------------------------------------------------------ warps */
 
 /* Its time is at least this: it waited for something that came then. */
-void emu_time_raise(struct emu_warp *warp, uint64_t time);
+void emu_time_raise(struct emu_warp *warp, uint64_t time, enum emu_stall stall);
 /* Its wait ends when *watched is no more what it is. */
 void emu_time_watch(struct emu_warp *warp, const uint64_t *watched);
 
@@ -228,7 +236,7 @@ struct emu_timing {
     uint64_t first_cta, last_cta; /* when they began */
     double tensor_busy;           /* part of the time of all multiprocessors, 0 to 1 */
     uint64_t instructions;        /* of warps */
-    uint64_t l2_bytes, dram_read, dram_written, shared_in, shared_out;
+    uint64_t l2_bytes, link_bytes, dram_read, dram_written, shared_in, shared_out;
     uint64_t products;
     /* Means of the multiprocessors whose tensor cores worked; `longest`: of all of them. */
     struct emu_pipe_time tensor;

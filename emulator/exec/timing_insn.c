@@ -40,6 +40,27 @@ static bool is_one_of(const char *word, const char *const *list)
     return false;
 }
 
+/* Others learn by it what the CTA's threads stored to other CTAs' memory, or it may read
+ * that. */
+static bool tells_of_stores(const struct ptx_insn *insn)
+{
+    const bool wide = has_word(insn, "cluster") || has_word(insn, "gpu") ||
+                      has_word(insn, "sys") || is_word(insn, 0, "membar");
+    const bool releases = has_word(insn, "release") || has_word(insn, "acq_rel");
+    if (is_word(insn, 0, "fence") || is_word(insn, 0, "membar")) {
+        return wide && !has_word(insn, "mbarrier_init");
+    }
+    if (is_word(insn, 0, "barrier") || is_word(insn, 0, "mbarrier")) {
+        return wide && !has_word(insn, "relaxed") &&
+               (is_word(insn, 1, "arrive") || is_word(insn, 2, "arrive"));
+    }
+    const bool reads = is_word(insn, 0, "ld") || is_word(insn, 0, "atom");
+    const bool elsewhere = has_word(insn, "global") || has_word(insn, "shared") ||
+                           has_word(insn, "shared::cta") || has_word(insn, "param") ||
+                           has_word(insn, "const") || has_word(insn, "local");
+    return releases || (reads && !elsewhere);
+}
+
 /* ---------------------------------------------------------------------------- families */
 
 static void cost_memory(const struct ptx_insn *insn, struct emu_time_insn *info)
@@ -70,6 +91,9 @@ static void cost_mbarrier(const struct ptx_insn *insn, const struct emu_chip *ch
     info->meets = true;
     info->stall = EMU_STALL_MBARRIER;
     info->latency = (uint16_t)chip->arrive_latency;
+    if (has_word(insn, "release") && has_word(insn, "cluster")) {
+        info->fence = (uint16_t)chip->gpu_fence_latency;
+    }
     info->is_try_wait = is_word(insn, 1, "try_wait");
     info->is_peek = is_word(insn, 1, "test_wait");
 }
@@ -87,7 +111,7 @@ static void cost_barrier(const struct ptx_insn *insn, const struct emu_chip *chi
         info->wake = 0;
     }
     if (cluster && is_word(insn, 2, "arrive") && !has_word(insn, "relaxed")) {
-        info->hold = (uint16_t)chip->gpu_fence_latency; /* a fence stands before it */
+        info->fence = (uint16_t)chip->gpu_fence_latency;
     }
 }
 
@@ -278,6 +302,7 @@ struct emu_time_insn *emu_time_insns(const struct emu_program *program,
             infos[i].is_peek = true; /* it is over before the next phase, mostly */
             infos[i].is_try_wait = false;
         }
+        infos[i].tells = infos[i].meets && tells_of_stores(source);
         list_registers(program, source, arena, &infos[i], NULL);
         infos[i].registers =
             emu_arena_alloc(arena, (infos[i].count + 1) * sizeof(*infos[i].registers));

@@ -3,6 +3,10 @@
 #include "exec/cluster.h"
 #include "exec/timing.h"
 
+/* Where GPCs are not known: so many multiprocessors are at one half of L2, as many at the
+ * other, so that clusters come to each in turn. */
+enum { HALF_SMS = 4 };
+
 void emu_places_create(struct emu_timer *timer)
 {
     const struct emu_chip *chip = timer->chip;
@@ -14,6 +18,7 @@ void emu_places_create(struct emu_timer *timer)
         timer->sms[i].place = chip->place_count; /* none that clusters are looked for in */
         timer->sms[i].fetcher.came =
             emu_alloc(chip->fetch_lines * sizeof(*timer->sms[i].fetcher.came));
+        timer->sms[i].fetcher.half = i / HALF_SMS % EMU_L2_HALVES;
     }
     for (unsigned i = 0; i < chip->place_count; i++) {
         for (unsigned j = 0; j < chip->places[i].sms && sm < timer->sm_count; j++, sm++) {
@@ -23,6 +28,7 @@ void emu_places_create(struct emu_timer *timer)
             fetcher->own = 1 + number;
             fetcher->neighbours = EMU_MOST_SHARERS / 2 + number / chip->gpc_neighbours;
             fetcher->gpc = &timer->gpcs[chip->places[i].gpc];
+            fetcher->half = chip->places[i].gpc % EMU_L2_HALVES;
         }
     }
 }

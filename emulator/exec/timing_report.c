@@ -97,11 +97,11 @@ void emu_timing_print(const struct emu_timing *timing, struct emu_text *text)
         timing->sms_used, timing->sm_count, 100 * timing->tensor_busy,
         (unsigned long long)timing->last_cta, (unsigned long long)timing->instructions);
     emu_text_add(text,
-                 "modelled bytes: DRAM read %.1f MB, written %.1f MB, L2 %.1f MB, into "
-                 "shared memory %.1f MB, out of it %.1f MB\n",
+                 "modelled bytes: DRAM read %.1f MB, written %.1f MB, L2 %.1f MB, between "
+                 "its halves %.1f MB, into shared memory %.1f MB, out of it %.1f MB\n",
                  (double)timing->dram_read * 1e-6, (double)timing->dram_written * 1e-6,
-                 (double)timing->l2_bytes * 1e-6, (double)timing->shared_in * 1e-6,
-                 (double)timing->shared_out * 1e-6);
+                 (double)timing->l2_bytes * 1e-6, (double)timing->link_bytes * 1e-6,
+                 (double)timing->shared_in * 1e-6, (double)timing->shared_out * 1e-6);
     if (timing->gap != 0) {
         emu_text_add(text,
                      "modelled: %llu of the clocks until a launch behind this one starts, "

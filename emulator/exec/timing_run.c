@@ -144,6 +144,10 @@ static uint64_t find_issue(const struct emu_warp *warp, const struct emu_time_in
 {
     const struct emu_warp_time *time = warp->time;
     uint64_t at = time->clock;
+    if (info->tells && warp->cta->time->there > at) {
+        at = warp->cta->time->there;
+        *ret_stall = EMU_STALL_MEMORY;
+    }
     for (uint32_t i = 0; i < info->sources; i++) {
         const uint64_t ready = time->ready[info->registers[i]];
         if (ready >> 1 > at) {
@@ -251,6 +255,14 @@ static bool step(struct run *run, struct emu_warp *warp, bool *ret_goes_on)
     warp->time->clock = at;
     run->timer.now = at;
     const uint32_t lanes = ends ? 0 : active_lanes(warp, insn);
+    if (info->fence > 0 && lanes != 0 && warp->time->fenced != insn) {
+        warp->time->fenced = insn;
+        warp->time->stalls[EMU_STALL_FENCE] += info->fence;
+        warp->time->clock += info->fence;
+        queue_warp(&run->timer, warp, warp->time->clock);
+        return true;
+    }
+    warp->time->fenced = NULL;
     const uint64_t result = info->kind == EMU_TIME_PLAIN || lanes == 0
                                 ? at + info->latency
                                 : emu_time_access(&run->timer, warp, insn, info, lanes);
@@ -591,6 +603,7 @@ static void sum_up(struct run *run)
     result->clocks = run->timer.last_effect + result->gap;
     result->sm_count = run->timer.sm_count;
     result->l2_bytes = levels->l2_bytes;
+    result->link_bytes = levels->link_bytes;
     result->dram_read = levels->dram_read;
     result->dram_written = levels->dram_written;
     for (unsigned i = 0; i < run->timer.sm_count; i++) {

@@ -110,6 +110,8 @@ static bool launch(struct harness *h)
         .param_bytes = h->param_bytes,
         .sm_count = h->sm_count,
         .registers_per_thread = h->registers_per_thread,
+        .chip = h->chip,
+        .timing = h->timing,
     };
     memcpy(how.grid, h->grid, sizeof(how.grid));
     memcpy(how.block, h->block, sizeof(how.block));

@@ -33,6 +33,8 @@ struct harness {
     uint32_t grid[3], block[3], cluster[3]; /* set by harness_run; or by hand for launch */
     uint32_t shared_bytes;                  /* dynamic */
     unsigned sm_count, registers_per_thread;
+    const struct emu_chip *chip; /* the launch is timed on it; NULL: it is not */
+    struct emu_timing *timing;   /* of such a launch; may be NULL */
     _Alignas(64) unsigned char params[4096];
     size_t param_bytes;
     uint64_t thread_steps;

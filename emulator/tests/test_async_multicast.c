@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "async/tensor_map.h"
+#include "exec/timing.h"
 #include "test_async_support.h"
 
 /*
@@ -225,12 +226,15 @@ Test(async_multicast, thread_that_reaches_a_cta_that_has_exited_goes_on)
 #define MEET           "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
 #define MEET_RELAXED   "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"
 
+enum { BY_THE_CLOCK = EMU_ASYNC_REORDER + 1 };
+
 /* "error", "advice" or "": what is said of a CTA that has exited. */
-static const char *find_exit(const char *ptx, enum emu_async_mode mode)
+static const char *find_exit(const char *ptx, unsigned mode)
 {
     struct harness h;
     async_open(&h, ptx, 4);
-    h.settings.async = mode;
+    h.chip = mode == BY_THE_CLOCK ? emu_chip_find("b200") : NULL;
+    h.settings.async = mode == BY_THE_CLOCK ? h.settings.async : (enum emu_async_mode)mode;
     const bool good = harness_run_clusters(&h, 2, 1, 2);
     const bool found = harness_found(&h, EMU_FINDING_EXITED_CTA) > 0;
     const bool is_error = strstr(harness_text(&h), "error [exited-cta]") != NULL;
@@ -239,7 +243,7 @@ static const char *find_exit(const char *ptx, enum emu_async_mode mode)
     return is_error ? "error" : found ? "advice" : "";
 }
 
-/* In any mode: what counts is what CTA 1 knows. */
+/* In any mode, and by the clock: what counts is what CTA 1 knows. */
 Test(async_multicast, what_nothing_tells_an_exiting_cta_of_is_found)
 {
     static const struct {
@@ -261,7 +265,7 @@ Test(async_multicast, what_nothing_tells_an_exiting_cta_of_is_found)
         {REACH_ACROSS(RELEASE STORE, WAIT("W", 8, 0), ""), "error"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        for (unsigned mode = EMU_ASYNC_EAGER; mode <= EMU_ASYNC_REORDER; mode++) {
+        for (unsigned mode = EMU_ASYNC_EAGER; mode <= BY_THE_CLOCK; mode++) {
             cr_expect_str_eq(find_exit(rows[i].ptx, mode), rows[i].found,
                              "row %zu, mode %u", i, mode);
         }
@@ -287,6 +291,69 @@ Test(async_multicast, remote_arrivals_take_their_time)
         harness_close(&h);
     }
     cr_expect_gt(turns[1], turns[0]);
+}
+
+/* The word that CTA 1 finds behind `told`, and the launch's clocks, by the clock. */
+static uint64_t time_reach(const char *ptx, uint32_t *ret_word)
+{
+    struct harness h;
+    struct emu_timing timing = {0};
+    const uint64_t out = async_open(&h, ptx, 4);
+    h.chip = emu_chip_find("b200");
+    h.timing = &timing;
+    cr_expect(harness_run_clusters(&h, 2, 1, 2), "%s", harness_text(&h));
+    cr_expect(emu_memory_read(h.memory, out, ret_word, 4));
+    harness_close(&h);
+    return timing.clocks;
+}
+
+/* Whatever tells of it: the store is there first. Two trips to the other CTA's memory take
+ * twice the time of one. */
+Test(async_multicast, by_the_clock_what_reaches_another_cta_takes_its_time)
+{
+#define READ "ld.shared.u32 %r13, [%r1+64];\nst.global.u32 [%rd0], %r13;\n"
+#define ALL  "st.shared.u32 [%r1+64], 1;\n"
+    static const char *const told[] = {
+        REACH_ACROSS(STORE RELEASE, WAIT("W", 8, 0) READ, MEET),
+        REACH_ACROSS(STORE "fence.acq_rel.cluster;\n" ARRIVAL(".relaxed.cluster"),
+                     WAIT("W", 0, 0) "fence.acq_rel.cluster;\n" READ, MEET),
+        REACH_ACROSS(STORE MEET, MEET READ, MEET),
+        REACH_ACROSS(STORE "ld.shared::cluster.u32 %r13, [%r12+64];\n"
+                           "st.global.u32 [%rd0], %r13;\n",
+                     "", MEET),
+    };
+    const struct emu_chip *chip = emu_chip_find("b200");
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        uint32_t word = 0;
+        time_reach(told[i], &word);
+        cr_expect_eq(word, 7, "row %zu: %u", i, word);
+    }
+#define TIME(what, awaited) time_reach(REACH_ACROSS(what, awaited ALL READ, MEET), &word)
+    uint32_t word = 0;
+    const uint64_t local =
+        TIME("", "mbarrier.arrive.shared::cta.b64 _, [%r1];\n" WAIT("W", 0, 0));
+    const uint64_t relaxed = TIME(ARRIVAL(".relaxed.cluster"), WAIT("W", 0, 0));
+    const uint64_t release = TIME(ARRIVAL(".release.cluster"), WAIT("W", 0, 0));
+    const uint64_t behind = TIME(STORE RELEASE, WAIT("W", 8, 0));
+    cr_expect_float_eq((double)(relaxed - local), chip->remote_latency, 64, "%lu and %lu",
+                       relaxed, local);
+    cr_expect_float_eq((double)(release - relaxed), chip->gpu_fence_latency, 8);
+    cr_expect_float_eq((double)(behind - release), chip->remote_latency, 16);
+}
+
+/* All wait for it as long, the last one to come too; where it releases, a fence is before.
+ */
+Test(async_multicast, by_the_clock_a_barrier_of_the_cluster_takes_its_time)
+{
+    const struct emu_chip *chip = emu_chip_find("b200");
+    uint32_t word = 0;
+    const uint64_t once = time_reach(REACH_ACROSS("", "", MEET_RELAXED), &word);
+    const uint64_t thrice =
+        time_reach(REACH_ACROSS("", "", MEET_RELAXED MEET_RELAXED MEET_RELAXED), &word);
+    const uint64_t fenced = time_reach(REACH_ACROSS("", "", MEET), &word);
+    cr_expect_float_eq((double)(thrice - once), 2 * chip->cluster_barrier_latency, 16,
+                       "%lu and %lu", thrice, once);
+    cr_expect_float_eq((double)(fenced - once), chip->gpu_fence_latency, 8);
 }
 
 /* CTA 0 commits to CTA 1, then to itself; when the second commit has arrived it tells CTA

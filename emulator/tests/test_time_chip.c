@@ -32,7 +32,9 @@ Test(time_chip, no_constant_was_forgotten)
             chip->wake_latency,   chip->barrier_latency, chip->cluster_barrier_latency,
             chip->mma_bytes,      chip->launch_us,       chip->skew_us,
             chip->cluster_bytes,  chip->copy_bytes,      chip->load_bytes,
-            chip->fetch_lines};
+            chip->fetch_lines,    chip->send_bytes,      chip->take_bytes,
+            chip->remote_latency, chip->remote_interval, chip->home_bits,
+            chip->link_bytes_ns,  chip->link_latency};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }
@@ -106,6 +108,96 @@ Test(time_chip, clusters_have_the_places_that_were_counted)
     cr_expect_eq(sms, 132);
 }
 
+/* Half of all lines are at home in each half of L2, 4 KiB after 4 KiB. */
+Test(time_chip, a_line_is_at_home_in_one_half)
+{
+    enum { BLOCK = 4096, BLOCKS = 4096 };
+    static const char *const names[] = {"h100", "b200"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct emu_levels *levels = emu_levels_create(emu_chip_find(names[i]), 1900, 1);
+        unsigned others = 0;
+        for (uint64_t block = 0; block < BLOCKS; block++) {
+            const unsigned home = emu_levels_home(levels, block * BLOCK);
+            cr_expect_eq(home, emu_levels_home(levels, block * BLOCK + BLOCK - 1));
+            others += home;
+        }
+        cr_expect_eq(others, BLOCKS / 2, "%s: %u", names[i], others);
+        emu_levels_free(levels);
+    }
+}
+
+/* Reads `bytes` from address 0 on by a multiprocessor of a half; how long it took. */
+static double read_by(struct emu_levels *levels, unsigned half, double at, uint32_t bytes)
+{
+    struct emu_fetcher fetcher = {
+        .half = half, .came = emu_alloc(levels->chip->fetch_lines * sizeof(double))};
+    struct emu_request request = {.at = at, .fetcher = &fetcher, .half = half};
+    emu_levels_read(levels, &request, 0, bytes);
+    const double took = emu_levels_serve(levels, &request) - at;
+    emu_free(fetcher.came);
+    return took;
+}
+
+/* The half that reads it first has what is at home there, and a copy of the rest; the other
+ * one gets what it lacks through the link, once. */
+Test(time_chip, a_line_of_the_other_half_comes_through_the_link_once)
+{
+    enum { BYTES = 1 << 20 };
+    const struct emu_chip *chip = emu_chip_find("b200");
+    struct emu_levels *levels = emu_levels_create(chip, 1965, 1);
+    read_by(levels, 0, 0, BYTES);
+    cr_expect_eq(levels->dram_read, BYTES);
+    cr_expect_eq(levels->link_bytes, BYTES / 2, "%lu", levels->link_bytes);
+    const double crossing = read_by(levels, 1, 1e6, BYTES);
+    cr_expect_eq(levels->dram_read, BYTES);
+    cr_expect_eq(levels->link_bytes, BYTES, "%lu", levels->link_bytes);
+    const double again = read_by(levels, 1, 2e6, BYTES);
+    cr_expect_eq(levels->link_bytes, BYTES, "%lu", levels->link_bytes);
+    cr_expect_float_eq(crossing - again, chip->link_latency, 100, "%f and %f", crossing,
+                       again);
+    emu_levels_free(levels);
+}
+
+/* What is written is at home only. What both halves read takes the place of as much again.
+ */
+Test(time_chip, copies_are_forgotten_and_take_room)
+{
+    const struct emu_chip *chip = emu_chip_find("b200");
+    const uint32_t bytes = (uint32_t)(chip->l2_capacity / 4 * 3);
+    struct emu_levels *levels = emu_levels_create(chip, 1965, 1);
+    read_by(levels, 0, 0, 4096 * 16);
+    const uint64_t before = levels->link_bytes;
+    struct emu_request store = {.at = 1e5};
+    emu_levels_write(levels, &store, 0, 4096 * 16);
+    const uint64_t written = levels->link_bytes;
+    read_by(levels, 0, 1e6, 4096 * 16);
+    cr_expect_eq(levels->link_bytes - written, before);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        read_by(levels, 0, 2e6 + 2e6 * pass, bytes);
+    }
+    cr_expect_gt(levels->dram_read, bytes + bytes / 4,
+                 "one half has no room for it: %lu of %u", levels->dram_read, bytes);
+    emu_levels_free(levels);
+}
+
+/* Both ways at once, each at its rate: a small part of the chip's multiprocessors asks for
+ * more. */
+Test(time_chip, the_link_has_a_rate_each_way)
+{
+    enum { BYTES = 1 << 22 };
+    struct emu_chip chip = *emu_chip_find("b200");
+    chip.link_bytes_ns = chip.fetch_bytes * 1.965 / 8;
+    struct emu_levels *levels = emu_levels_create(&chip, 1965, 1);
+    struct emu_request filling = {.at = 0};
+    emu_levels_read(levels, &filling, 0, BYTES);
+    const double ways[2] = {read_by(levels, 0, 1e6, BYTES), read_by(levels, 1, 1e6, BYTES)};
+    const double least = BYTES / 2 / (chip.fetch_bytes / 8.0);
+    for (unsigned i = 0; i < 2; i++) {
+        cr_expect_float_eq(ways[i], least, least / 50, "%f, not %f", ways[i], least);
+    }
+    emu_levels_free(levels);
+}
+
 /* So many lines by each of some multiprocessors of a GPC; when the last one came. */
 static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
 {
@@ -115,6 +207,11 @@ static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
     struct emu_request filling = {.at = 0};
     double last = 0;
     emu_levels_read(levels, &filling, 0, sms * lines * EMU_LINE_BYTES);
+    struct emu_fetcher first = {.gpc = &gpcs[1],
+                                .came = emu_alloc(chip->fetch_lines * sizeof(double))};
+    struct emu_request copying = {.fetcher = &first};
+    emu_levels_read(levels, &copying, 0, sms * lines * EMU_LINE_BYTES);
+    emu_free(first.came);
     for (unsigned i = 0; i < sms; i++) {
         struct emu_fetcher fetcher = {
             .gpc = &gpcs[0], .came = emu_alloc(chip->fetch_lines * sizeof(double))};

@@ -13,6 +13,8 @@
  *
  *   [rows]   copies of boxes with rows of 16 to 128 bytes, on an H100
  *   [gap]    kernels with pdl=0 less those with pdl=1, on an H100
+ *   [sides]  L2's halves and the network of a cluster, on an H200
+ *            (2026-11-27-h200-sides.jsonl)
  *   [gpc]    copies by chosen multiprocessors (2026-11-26-h100-gpc.jsonl)
  *   [block]  a block of K in 64x128 tiles takes 285 clocks, of which products read for 192:
  *            its 24 KiB come in 93 (256x2048x7168, 2026-11-26-h100-few-tiles.jsonl)
@@ -42,7 +44,7 @@
     .mufu_interval = 8, /* [guide]: 16 results */ \
     .shuffle_latency = 24, /* [QRC] [same] */ \
     .fence_latency = 24, /* [QRC]: tens of clocks */ \
-    .gpu_fence_latency = 500, /* [guess] */ \
+    .gpu_fence_latency = 260, /* [sides]: 259 */ \
     .shared_latency = 29, /* [H1]: 29 to 33 */ \
     .shared_bytes = 128, /* [QRC] [H1] */ \
     .copy_bytes = 256, /* [block] */ \
@@ -51,6 +53,9 @@
     .dram_latency = 480, /* [H1]: what a miss adds */ \
     .atomic_latency = 700, /* [guess] */ \
     .l2_bytes_ns = 11500, /* [fit]; of stores, where GPCs draw the rest */ \
+    .home_bits = 0xB3000, /* [sides]: of 2 MiB */ \
+    .link_bytes_ns = 1400,   /* [sides]: 1380 to 1600 each way */ \
+    .link_latency = 170,   /* [sides]: 163 to 179 */ \
     .l2_request_bytes = 48, /* [rows]: 90 lines a clock of all GPCs */ \
     .gpc_neighbours = 6, /* [fit]: all could, in step */ \
     .gpc_count = 8, .place_count = 12, /* [gpc] */ \
@@ -67,6 +72,9 @@
     .egress_bytes = 64, .store_latency = 700, /* [QRC] [same] */ \
     .cluster_bytes = 34, /* [gpc]: 32, and 15 to 17 where all read */ \
     .cluster_latency = 190, /* [H1]: 180 to 220 */ \
+    .send_bytes = 20, .take_bytes = 32, /* [sides]: 18 to 21, 31 to 32 */ \
+    .remote_interval = 0.25, /* [sides]: 4 arrivals a clock at one */ \
+    .remote_latency = 185, /* [sides]: 176 to 187 more than to the own one */ \
     .arrive_latency = 8, .wake_latency = 20, /* [QRC] [same] */ \
     .barrier_latency = 24, /* [QRC]: 12 + 2 a warp */ \
     .cluster_barrier_latency = 190, /* [H1] */ \
@@ -101,7 +109,7 @@ static const struct emu_chip chips[] = {
      .mufu_interval = 8,             /* [guide]; a B300 has 4 [QRC] */
      .shuffle_latency = 24,          /* [QRC] */
      .fence_latency = 24,            /* [QRC]: tens of clocks */
-     .gpu_fence_latency = 500,       /* [guess] */
+     .gpu_fence_latency = 277,       /* [QRC]: to 292; 783 where all write */
      .shared_latency = 24,           /* [QRC] */
      .shared_bytes = 128,            /* [QRC] [SEMI] */
      .copy_bytes = 256,              /* [block] [same] */
@@ -112,6 +120,9 @@ static const struct emu_chip chips[] = {
      .l2_bytes_ns = 20500,           /* [spec] as others quote it; 20 to 26 [QRC] */
      .dram_bytes_ns = 7100,          /* [SEMI] [QRC]: 7.0 to 7.26 */
      .l2_capacity = 126 * MIB,       /* [spec] */
+     .home_bits = 0x1EF000,          /* [sides]: a GB200, of 2 MiB */
+     .link_bytes_ns = 5000,          /* [spec]: 10 TB/s both ways */
+     .link_latency = 350,            /* [QRC]: 660 less 310 */
      .l2_request_bytes = 64,         /* [rows] [same] */
      .tma_interval = 48,             /* [QRC] */
      .tma_row_interval = 1,          /* [rows] [same] */
@@ -125,10 +136,14 @@ static const struct emu_chip chips[] = {
      .store_latency = 700,           /* [QRC] */
      .cluster_bytes = 25,            /* [plan] [same] */
      .cluster_latency = 200,         /* [H1] [same] */
+     .send_bytes = 20,               /* [sides] [same] */
+     .take_bytes = 32,               /* [sides] [same] */
+     .remote_interval = 0.25,        /* [sides] [same] */
+     .remote_latency = 185,          /* [sides] [same]; loads take 201 to 224 [QRC] */
      .arrive_latency = 8,            /* [QRC] */
      .wake_latency = 27,             /* [QRC]: half of the 54 of a round trip */
      .barrier_latency = 24,          /* [QRC]: 12 + 2 a warp */
-     .cluster_barrier_latency = 380, /* [QRC]: 375 to 400 */
+     .cluster_barrier_latency = 102, /* [QRC]: relaxed; with its fence 373 to 380 */
      .cancel_latency = 400,          /* [guess]: 300 to 500 */
      .mma_bytes = 8192,              /* [SEMI] */
      .commit_latency = {109, 143},   /* [SEMI]: 136 and 170, less the wake-up */

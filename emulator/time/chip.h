@@ -41,6 +41,10 @@ struct emu_chip {
         uint8_t sms, gpc;
     } places[EMU_MOST_PLACES];
     uint64_t l2_capacity;
+    uint32_t home_bits; /* of an address: those of which the parity says in which half of L2
+                         * a line is at home */
+    double link_bytes_ns;      /* that one half sends to the other */
+    unsigned link_latency;     /* what a line from the other half takes longer */
     unsigned l2_request_bytes; /* that a line takes of L2's rate at least */
     unsigned tma_interval;     /* of copies of one multiprocessor */
     unsigned tma_row_interval; /* of lines that a copy asks for */
@@ -51,7 +55,12 @@ struct emu_chip {
     unsigned ingest_bytes,
         egress_bytes;       /* that come to one, from others' requests as well */
     unsigned cluster_bytes; /* that threads read of another CTA's shared memory */
-    unsigned store_latency, cluster_latency; /* of a store, of another CTA's memory */
+    unsigned store_latency,
+        cluster_latency; /* of a store, of a load from another CTA's memory */
+    /* What threads send to another CTA's memory: bytes that one sends and takes, clocks
+     * between arrivals at mbarriers, and until any of it is there. */
+    double send_bytes, take_bytes, remote_interval;
+    unsigned remote_latency;
 
     /* Waiting. */
     unsigned arrive_latency, wake_latency, barrier_latency, cluster_barrier_latency;

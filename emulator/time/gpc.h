@@ -38,6 +38,7 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double
  * many are under way. */
 struct emu_fetcher {
     struct emu_gpc *gpc;      /* NULL: not known, L2 hands out to all alike */
+    unsigned half;            /* of L2, that it is at */
     unsigned neighbours, own; /* sharers: with those beside it in the GPC, with nobody */
     double next;              /* when it can ask again */
     double *came;             /* when its last lines left L2, by number */

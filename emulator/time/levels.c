@@ -17,10 +17,17 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
     levels->chip = chip;
     levels->l2_rate = part * chip->l2_bytes_ns * 1e3 / mhz;
     levels->dram_rate = sqrt(part) * chip->dram_bytes_ns * 1e3 / mhz;
-    levels->set_count = (uint32_t)(chip->l2_capacity / EMU_LINE_BYTES / WAYS);
-    levels->lines = emu_alloc((size_t)levels->set_count * WAYS * sizeof(*levels->lines));
+    levels->set_count =
+        (uint32_t)(chip->l2_capacity / EMU_L2_HALVES / EMU_LINE_BYTES / WAYS);
+    for (unsigned i = 0; i < EMU_L2_HALVES; i++) {
+        struct emu_l2_half *half = &levels->halves[i];
+        half->lines = emu_alloc((size_t)levels->set_count * WAYS * sizeof(*half->lines));
+        emu_spans_create(&half->link, part * chip->link_bytes_ns * 1e3 / mhz, true);
+        if (chip->gpc_count == 0) {
+            emu_spans_create(&half->drawn, levels->l2_rate / EMU_L2_HALVES, true);
+        }
+    }
     if (chip->gpc_count == 0) {
-        emu_spans_create(&levels->l2_spans, levels->l2_rate, true);
         emu_spans_create(&levels->dram_spans, levels->dram_rate, true);
     }
     return levels;
@@ -29,11 +36,21 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
 void emu_levels_free(struct emu_levels *levels)
 {
     if (levels != NULL) {
-        emu_spans_free(&levels->l2_spans);
+        for (unsigned i = 0; i < EMU_L2_HALVES; i++) {
+            emu_free(levels->halves[i].lines);
+            emu_spans_free(&levels->halves[i].link);
+            emu_spans_free(&levels->halves[i].drawn);
+        }
         emu_spans_free(&levels->dram_spans);
-        emu_free(levels->lines);
         emu_free(levels);
     }
+}
+
+/* When what passes the link to a half has. */
+static double pass_link(struct emu_levels *levels, unsigned to, double at, uint32_t bytes)
+{
+    levels->link_bytes += bytes;
+    return emu_spans_draw(&levels->halves[to].link, at, bytes);
 }
 
 /* When DRAM has read or written so many bytes. */
@@ -44,11 +61,27 @@ static double serve_dram(struct emu_levels *levels, double at, uint32_t bytes)
                : emu_serve(&levels->dram, at, bytes / levels->dram_rate);
 }
 
-/* The line's place; *ret_hit false: it took the place of the one that was used last. */
-static struct emu_line *find_line(struct emu_levels *levels, uint64_t number, bool *ret_hit)
+unsigned emu_levels_home(const struct emu_levels *levels, uint64_t address)
+{
+    enum { PAGE_BITS = 21 }; /* where pages lie is not known */
+    const uint64_t page = (address >> PAGE_BITS) * UINT64_C(0x9E3779B97F4A7C15) >> 63;
+    const uint32_t hashed = (uint32_t)address & levels->chip->home_bits;
+    return (emu_count_bits(hashed) + (unsigned)page) % EMU_L2_HALVES;
+}
+
+static struct emu_line *find_set(const struct emu_levels *levels, unsigned half,
+                                 uint64_t number)
 {
     const uint64_t hash = (number * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
-    struct emu_line *set = &levels->lines[(size_t)(hash * levels->set_count >> 32) * WAYS];
+    return &levels->halves[half].lines[(size_t)(hash * levels->set_count >> 32) * WAYS];
+}
+
+/* The line's place in a half; *ret_hit false: it took the place of the one that was used
+ * last. */
+static struct emu_line *find_line(struct emu_levels *levels, unsigned half, uint64_t number,
+                                  bool *ret_hit)
+{
+    struct emu_line *set = find_set(levels, half, number);
     struct emu_line *oldest = set;
     levels->tick++;
     for (unsigned i = 0; i < WAYS; i++) {
@@ -67,18 +100,42 @@ static struct emu_line *find_line(struct emu_levels *levels, uint64_t number, bo
     return oldest;
 }
 
-/* A line that is in L2, or comes to it; when it is there. */
-static double fill_line(struct emu_levels *levels, struct emu_request *request,
-                        uint64_t number, double at)
+/* A line that is where it is at home, or comes there; when it is. */
+static double fill_home(struct emu_levels *levels, struct emu_request *request,
+                        unsigned home, uint64_t number, double at)
 {
     bool hit = false;
-    struct emu_line *line = find_line(levels, number, &hit);
+    struct emu_line *line = find_line(levels, home, number, &hit);
     if (!hit) {
         line->filled = (float)(serve_dram(levels, at, EMU_LINE_BYTES) / 64);
         levels->dram_read += EMU_LINE_BYTES;
         request->missing += EMU_LINE_BYTES;
     }
     return (double)line->filled * 64;
+}
+
+/* A line that is in the half of L2 which is asked, or comes to it; when it is there. What a
+ * miss takes longer was measured of lines of both halves, so the link adds nothing to it.
+ */
+static double fill_line(struct emu_levels *levels, struct emu_request *request,
+                        uint64_t number, double at)
+{
+    const unsigned home = emu_levels_home(levels, number * EMU_LINE_BYTES);
+    bool hit = false;
+    if (home == request->half || request->fetcher == NULL) {
+        return fill_home(levels, request, home, number, at);
+    }
+    struct emu_line *copy = find_line(levels, request->half, number, &hit);
+    if (!hit) {
+        const uint64_t missing = request->missing;
+        const double filled = fill_home(levels, request, home, number, at);
+        const double passed =
+            pass_link(levels, request->half, filled > at ? filled : at, EMU_LINE_BYTES);
+        const unsigned latency =
+            request->missing > missing ? 0 : levels->chip->link_latency;
+        copy->filled = (float)((passed + latency) / 64);
+    }
+    return (double)copy->filled * 64;
 }
 
 /* The engine asks for its next line, when enough of those before have come. */
@@ -101,7 +158,7 @@ static double draw_from_l2(struct emu_levels *levels, const struct emu_request *
     const double at = filled > asked ? filled : asked;
     levels->l2_bytes += bytes;
     return gpc != NULL ? emu_gpc_draw(gpc, request->sharers, number, asked, at, bytes)
-                       : emu_spans_draw(&levels->l2_spans, at, bytes);
+                       : emu_spans_draw(&levels->halves[request->half].drawn, at, bytes);
 }
 
 /* When a line of which some bytes are wanted has left L2. */
@@ -163,14 +220,29 @@ void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
     read_run(levels, request, address, bytes, true);
 }
 
+static void forget_copy(const struct emu_levels *levels, unsigned half, uint64_t number)
+{
+    struct emu_line *set = find_set(levels, half, number);
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (set[i].number == number + 1) {
+            set[i].number = 0;
+        }
+    }
+}
+
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes)
 {
     const uint64_t last = (address + bytes - 1) / EMU_LINE_BYTES;
     for (uint64_t number = address / EMU_LINE_BYTES; bytes > 0 && number <= last;
          number++) {
+        const unsigned home = emu_levels_home(levels, number * EMU_LINE_BYTES);
         bool hit = false;
-        find_line(levels, number, &hit)->filled = 0;
+        find_line(levels, home, number, &hit)->filled = 0;
+        forget_copy(levels, EMU_L2_HALVES - 1 - home, number);
+        if (home != request->half) {
+            (void)pass_link(levels, home, request->at, EMU_LINE_BYTES);
+        }
     }
     /* L2 writes back what was written sooner or later: it takes DRAM's time, nobody waits.
      */
@@ -186,8 +258,8 @@ double emu_levels_serve(struct emu_levels *levels, struct emu_request *request)
     }
     levels->l2_bytes += request->bytes;
     if (levels->chip->gpc_count == 0) {
-        const double drawn =
-            emu_spans_draw(&levels->l2_spans, request->at, (double)request->bytes);
+        const double drawn = emu_spans_draw(&levels->halves[request->half].drawn,
+                                            request->at, (double)request->bytes);
         return drawn > request->filled ? drawn : request->filled;
     }
     const double clocks = (double)request->bytes / levels->l2_rate;

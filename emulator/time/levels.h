@@ -3,6 +3,10 @@
  * The memory of a chip as a clock sees it: L2 by lines, DRAM behind it. Both hand out bytes
  * at a rate; who comes when they are behind waits. Where a chip's GPCs are known these draw
  * from L2, and the rest is first come, first served.
+ *
+ * L2 has two halves. A line is at home in one of them, by its address; a multiprocessor
+ * asks the half that it is at. That one gets a line of the other through the link, and
+ * keeps a copy of it.
  */
 #ifndef EMU_TIME_LEVELS_H
 #define EMU_TIME_LEVELS_H
@@ -23,15 +27,23 @@ static inline double emu_serve(struct emu_server *server, double at, double cloc
     return server->free;
 }
 
+#define EMU_L2_HALVES 2u
+
+struct emu_l2_half {
+    struct emu_line *lines; /* sets of ways */
+    struct emu_spans drawn; /* where the chip's GPCs are not known: of all */
+    struct emu_spans link;  /* what comes from the other half */
+};
+
 struct emu_levels {
     const struct emu_chip *chip;
-    double l2_rate, dram_rate;             /* bytes a clock */
-    struct emu_server l2, dram;            /* where GPCs draw: of the rest */
-    struct emu_spans l2_spans, dram_spans; /* where the chip's GPCs are not known: of all */
-    struct emu_line *lines;                /* sets of ways */
-    uint32_t set_count;
+    double l2_rate, dram_rate;   /* bytes a clock */
+    struct emu_server l2, dram;  /* where GPCs draw: of the rest */
+    struct emu_spans dram_spans; /* where the chip's GPCs are not known: of all */
+    struct emu_l2_half halves[EMU_L2_HALVES];
+    uint32_t set_count; /* of a half */
     uint32_t tick;
-    uint64_t l2_bytes, dram_read, dram_written;
+    uint64_t l2_bytes, link_bytes, dram_read, dram_written;
 };
 
 /* One request of several lines, that begins at a time. */
@@ -42,6 +54,7 @@ struct emu_request {
     uint64_t bytes, missing;
     uint64_t rows;               /* lines that a copy asked for by themselves */
     struct emu_fetcher *fetcher; /* of the multiprocessor; NULL: a store, or an atomic */
+    unsigned half;               /* of L2, that the multiprocessor is at */
     unsigned sharers;            /* of what is under way, see emu_fetcher */
     bool by_thread; /* that asks for all at once; false: a copy does, in turn */
 };
@@ -51,6 +64,8 @@ struct emu_request {
  * columns, and so have they of DRAM's. */
 struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, double part);
 void emu_levels_free(struct emu_levels *levels);
+/* The half in which an address is at home. */
+unsigned emu_levels_home(const struct emu_levels *levels, uint64_t address);
 /* Adds the lines of a run of bytes. */
 void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
                      uint64_t address, uint32_t bytes);
