@@ -170,8 +170,14 @@ Test(time_chip, copies_are_forgotten_and_take_room)
     struct emu_request store = {.at = 1e5};
     emu_levels_write(levels, &store, 0, 4096 * 16);
     const uint64_t written = levels->link_bytes;
+    cr_expect_eq(written - before, 4096 * 8, "%lu", written - before);
+    for (uint64_t at = 0; at < 4096 * 16; at += 32) {
+        emu_levels_write(levels, &store, at, 32);
+    }
+    const uint64_t in_parts = levels->link_bytes;
+    cr_expect_eq(in_parts - written, 4096 * 8, "as many in parts of a line");
     read_by(levels, 0, 1e6, 4096 * 16);
-    cr_expect_eq(levels->link_bytes - written, before);
+    cr_expect_eq(levels->link_bytes - in_parts, before);
     for (unsigned pass = 0; pass < 2; pass++) {
         read_by(levels, 0, 2e6 + 2e6 * pass, bytes);
     }

@@ -233,16 +233,19 @@ static void forget_copy(const struct emu_levels *levels, unsigned half, uint64_t
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes)
 {
-    const uint64_t last = (address + bytes - 1) / EMU_LINE_BYTES;
-    for (uint64_t number = address / EMU_LINE_BYTES; bytes > 0 && number <= last;
-         number++) {
+    for (uint32_t done = 0; done < bytes;) {
+        const uint64_t number = (address + done) / EMU_LINE_BYTES;
+        const uint32_t left =
+            EMU_LINE_BYTES - (uint32_t)((address + done) % EMU_LINE_BYTES);
+        const uint32_t own = bytes - done < left ? bytes - done : left;
         const unsigned home = emu_levels_home(levels, number * EMU_LINE_BYTES);
         bool hit = false;
         find_line(levels, home, number, &hit)->filled = 0;
         forget_copy(levels, EMU_L2_HALVES - 1 - home, number);
         if (home != request->half) {
-            (void)pass_link(levels, home, request->at, EMU_LINE_BYTES);
+            (void)pass_link(levels, home, request->at, own);
         }
+        done += own;
     }
     /* L2 writes back what was written sooner or later: it takes DRAM's time, nobody waits.
      */
