@@ -14,7 +14,8 @@
  * held against published figures in docs/sm100a-model.md. A multiplication takes as long as
  * the tensor core needs, or as long as shared memory needs to feed it, if that is more. A
  * stage arrives at 80 bytes per clock, whoever sends it, and L2 sends 20 TB/s to all
- * multiprocessors; a single stage takes a latency and its bytes. Scales that the tensor
+ * multiprocessors; a single stage takes a latency and its bytes, is multiplied and handed
+ * back before the next block of K comes into it. Scales that the tensor
  * core multiplies by arrive with a stage, and shared memory is read once more to copy them;
  * the multiplication takes no longer for them.
  */
@@ -26,6 +27,9 @@
 #define ARRIVING_BYTES_CLK   80.0
 #define LOAD_LATENCY_CLK     700.0
 #define LONE_STAGE_BYTES_CLK 53.0
+/* From the last multiplication that reads a stage until its next block is asked for: a
+ * commit of a pair and a wait. */
+#define HAND_BACK_CLK 170.0
 /* Rows times columns that the tensor core of a multiprocessor multiplies with 32 bytes of K
  * in a clock, and clocks of it that the board's power allows a second, all multiprocessors
  * at work: with 16 bits 1.82 PFLOP/s, with 8 bits 2.95, with 4 bits 5.9. Zeros beyond the
@@ -154,7 +158,8 @@ static double count_block_clk(const struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_config_pipeline *pipeline = &trial->config.pipeline;
     const double stage_bytes = count_stage_bytes(trial);
-    double block_clk = limit_of(count_mma_clk(trial), count_load_clk(trial), 0.0);
+    const double mma_clk = count_mma_clk(trial);
+    double block_clk = limit_of(mma_clk, count_load_clk(trial), 0.0);
     if (jg_product_promotes_scales(&trial->product)) {
         block_clk = limit_of(block_clk, count_promotion_clk(trial), 0.0);
     }
@@ -164,7 +169,7 @@ static double count_block_clk(const struct jg_trial *trial)
     }
     const double lone_clk = LOAD_LATENCY_CLK + stage_bytes / LONE_STAGE_BYTES_CLK;
     const double ring_blocks = (double)pipeline->stages * pipeline->k_group;
-    block_clk = jg_larger(block_clk, lone_clk / ring_blocks);
+    block_clk = jg_larger(block_clk, (lone_clk + mma_clk + HAND_BACK_CLK) / ring_blocks);
     if (jg_product_is_block_scaled(&trial->product)) {
         const int cells = trial->derived.scale_cells;
         block_clk = jg_larger(block_clk, (block_clk + CELL_CLK) / cells);

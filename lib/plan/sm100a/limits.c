@@ -35,9 +35,9 @@ enum {
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
-    MAX_CLUSTER = 16, /* CTAs; more than 8 are not chosen, because fewer fit */
-    LEAST_CELLS = 2,  /* of scales: one is filled while another is read */
-    ENOUGH_STAGES = 4,
+    MAX_CLUSTER = 16,  /* CTAs; more than 8 are not chosen, because fewer fit */
+    LEAST_CELLS = 2,   /* of scales: one is filled while another is read */
+    ENOUGH_STAGES = 5, /* with a cell of scales each; fewer take turns with the cells */
     MIN_STAGES = 2,
     MAX_STAGES = 24
 };
