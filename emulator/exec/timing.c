@@ -284,7 +284,8 @@ static void note_product(struct emu_sm_time *sm, double start, double interval,
                          double extra, bool begins, bool notes)
 {
     struct emu_pipe_time *tensor = &sm->tensor;
-    const double idle = start - sm->pipe.free;
+    const double idle = start - sm->pipe.free + sm->rested;
+    sm->rested = 0;
     if (tensor->products == 0) {
         tensor->first = start;
     } else if (idle > 0 && begins) {
@@ -335,8 +336,11 @@ uint64_t emu_time_mma(const struct emu_time_product *product)
 uint64_t emu_time_tensor_copy(struct emu_cta *cta, uint32_t bytes)
 {
     struct emu_timer *timer = timer_of(cta);
+    struct emu_sm_time *sm = sm_of(cta);
     const double clocks = (double)bytes / timer->chip->shared_bytes;
-    return (uint64_t)emu_serve(&sm_of(cta)->pipe, (double)timer->now, clocks);
+    const double idle = (double)timer->now - sm->pipe.free;
+    sm->rested += idle > 0 ? idle : 0;
+    return (uint64_t)emu_serve(&sm->pipe, (double)timer->now, clocks);
 }
 
 uint64_t emu_time_tensor_access(struct emu_warp *warp, uint32_t bytes)

@@ -121,6 +121,7 @@ struct emu_sm_time {
         debt; /* clocks of the shared-memory port that are owed to others than products */
     struct emu_l1_line *l1; /* by place */
     struct emu_pipe_time tensor;
+    double rested; /* before copies into tensor memory, since the last product */
     struct emu_product_start *starts; /* of all products so far, where they are noted */
     uint64_t start_count;
 };
