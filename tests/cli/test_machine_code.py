@@ -43,7 +43,7 @@ SCALED_PROBLEMS = [
 ]
 # Accumulators and vectors, or 16 parts of K at once: few registers are left. A dynamic K serialised products.
 FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
-            ["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]],
+            ["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]], "row_boxes=1": [["e4m3", "a_scale=1x128", "b_scale=128x128", "a_rows=indexed", "dynamic=m,n,k"]],
         "tile=128x256": [["bf16", "groups=8", "dynamic=k"], ["bf16", "groups=8", "group_by=counts", "dynamic=m,n,k"]],
         "tile=128x256 cluster=2x1 split_k=16 split_order=parallel": [["bf16", "c=f32", "d=f32", "dynamic=m,n,k"]]}
 # Inputs that threads load: nothing may be spilled, whatever they load and how.

@@ -43,8 +43,9 @@ JG_DEVICE void gemm_kernel(const Params &params)
             ptx::give_registers_back<Roles::kThreadLoadRegisters>();
             kernel.load_by_threads();
         } else {
-            ptx::give_registers_back<Config::kPingpong ? Roles::kPingpongLoadRegisters
-                                                       : Roles::kLoadRegisters>();
+            ptx::give_registers_back<Config::kPingpong      ? Roles::kPingpongLoadRegisters
+                                     : Kernel::kFindsScales ? Roles::kRowLoadRegisters
+                                                            : Roles::kLoadRegisters>();
             if constexpr (Config::kCopiedRows > 0) {
                 if (roles.is_load_warp()) {
                     kernel.load_rows();
@@ -81,6 +82,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
     } else {
         ptx::take_registers<Config::kPingpong      ? Roles::kPingpongMathRegisters
                             : Config::kThreadLoads ? Roles::kMathRegistersBeside
+                            : Kernel::kFindsScales ? Roles::kMathRegistersBesideRows
                                                    : Roles::kMathRegisters>();
         if constexpr (Config::kPingpong) {
             PingpongRoles<Kernel>(kernel).multiply_and_write();

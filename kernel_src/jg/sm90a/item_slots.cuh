@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ItemSlots: the next items of the math warpgroups, found by a warp that has nothing else
-// to do (Config::kPassesItems). Which tile an entry of a list of groups is takes a search
+// to do. Which tile an entry of a list of groups is takes a search
 // and several divisions, about a thousand clocks; warpgroups would do so between two tiles,
 // and short tiles have no time for it. Where each warpgroup has every other tile, it has a
 // slot of its own; else both read both slots in turn.
@@ -9,7 +9,7 @@
 // thread; next by all threads of a math warpgroup. put waits until its slot has been read,
 // next until its item is there.
 #pragma once
-#include <jg/common/choices.cuh>
+#include <jg/common/block_scale.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/sm90a/roles.cuh>
@@ -19,7 +19,9 @@ namespace jg::sm90a {
 template <class Config>
 constexpr JG_DEVICE bool passes_items()
 {
-    if constexpr (Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows) {
+    if constexpr (Config::kCopiedRows > 0 && promotes_block_scales<Config>()) {
+        return true; // whose math warpgroups have no registers for the list
+    } else if constexpr (Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows) {
         return Config::kPassesItems;
     } else {
         return false;

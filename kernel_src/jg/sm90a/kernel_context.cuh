@@ -37,6 +37,7 @@ struct KernelContext {
     enum : bool {
         kSharesParts = shares_in_workspace<Config>,
         kScales = promotes_block_scales<Config>(),
+        kFindsScales = kScales && Config::kCopiedRows > 0, // of rows by an index
         kClearsRest = clears_rest<Config>(),
         // Whose results have a part for each group, which may lack rows.
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),

@@ -17,6 +17,9 @@ struct Roles {
         // load themselves need more than the one that starts copies.
         kLoadRegisters = 40,
         kMathRegisters = 232,
+        // Beside copies of single rows a warp finds scales of theirs.
+        kRowLoadRegisters = 56,
+        kMathRegistersBesideRows = 224,
         kPingpongLoadRegisters = 24,
         kPingpongMathRegisters = 240, // a whole tile's accumulators
         kThreadLoadRegisters = 72,

@@ -173,6 +173,9 @@ static bool passes_items(const struct jg_trial *trial)
     const bool looks_in_time =
         trial->config.layout.pingpong != 0 && (jg_dtype_bits(trial->product.a.dtype) > 8 ||
                                                group_by == JIT_GEMM_GROUP_BY_POINTERS);
+    if (trial->product.has_row_boxes && jg_product_promotes_scales(&trial->product)) {
+        return true; /* they have no registers for it (jg/sm90a/item_slots.cuh) */
+    }
     return jg_has_row_groups(group_by) && group_by != JIT_GEMM_GROUP_BY_ROWS &&
            !looks_in_time && !jg_loads_by_threads(&trial->product);
 }
