@@ -156,6 +156,51 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
     return code;
 }
 
+/* Element of the scales that is of row `i` of the product, and of a block. */
+static size_t place_of(const jit_gemm_scale *scale, const struct run_matrix *scales,
+                       int64_t i, int64_t block)
+{
+    const int64_t batch = i / scales->scale_rows, row = i % scales->scale_rows;
+    const int64_t group = run_groups_of_row(scales->groups, batch, row);
+    const int64_t own = run_groups_scale_row(scales->groups, group, row);
+    return (size_t)(batch * scales->view.batch_stride +
+                    quantise_scale_index(scale, scales->scale_rows,
+                                         scales->scale_blocks * scale->block_k, own,
+                                         block));
+}
+
+void *run_block_scales_spread(const struct run_index *index, const jit_gemm_scale *scale,
+                              const struct run_matrix *scales, const bool *belongs,
+                              void *ordered, struct element_view *ret_own)
+{
+    const int64_t k = scales->scale_blocks * scale->block_k;
+    const jit_gemm_dtype dtype = scales->view.dtype;
+    const struct element_view own =
+        quantise_scale_view(scale, 1, quantise_scale_rows(scale, index->own_rows), k);
+    void *spread = cli_alloc(element_view_bytes(&own));
+
+    element_fill_poison(&own, spread);
+    for (int64_t i = 0; i < index->count; i++) {
+        const int64_t row = index->rows[i];
+        for (int64_t block = 0; belongs[i] && block < scales->scale_blocks; block++) {
+            const size_t at = place_of(scale, scales, i, block);
+            if (i > 0 && belongs[i - 1] && index->rows[i - 1] == row) {
+                element_store(
+                    dtype, ordered, at,
+                    element_load(dtype, ordered, place_of(scale, scales, i - 1, block)));
+            }
+            if (row >= 0 && row < index->own_rows) {
+                element_store(
+                    dtype, spread,
+                    (size_t)quantise_scale_index(scale, index->own_rows, k, row, block),
+                    element_load(dtype, ordered, at));
+            }
+        }
+    }
+    *ret_own = own;
+    return spread;
+}
+
 /* Poisons scales of blocks of K that are no group's. */
 static void poison_rest(const struct run_groups *groups, const struct run_scale_row *row,
                         const struct element_view *view, void *data)

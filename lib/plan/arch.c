@@ -50,6 +50,7 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .kernel_name = "jg::sm100a::gemm_kernel",                                            \
     .promoted_scales_header = "jg/sm100a/promotion.cuh",                                 \
     .multiplied_scales_header = "jg/sm100a/scaled_mma_op.cuh",                           \
+    .gathered_scales_header = "jg/sm100a/scale_gatherer.cuh",                            \
     .part_clusters = jg_sm100a_part_clusters, .copied_rows = JG_SM100A_COPIED_ROWS,      \
     .config_keys =                                                                       \
         "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "       \

@@ -101,8 +101,9 @@ struct jg_arch {
     const struct jg_part_cluster *part_clusters;
     const char *kernel_header; /* "jg/sm90a/gemm_kernel.cuh" */
     /* What its kernel needs beside that for sums that it multiplies by scales of blocks,
-     * and for scales that the tensor core multiplies by; NULL: it multiplies by none. */
-    const char *promoted_scales_header, *multiplied_scales_header;
+     * and for scales that the tensor core multiplies by, and for those of rows that an
+     * index names; NULL: it multiplies by none. */
+    const char *promoted_scales_header, *multiplied_scales_header, *gathered_scales_header;
     const char *pingpong_header; /* of kernels with `pingpong=1` */
     const char *kernel_name; /* C++ name of the kernel function template in that header */
     int copied_rows;         /* from anywhere, that one copy of TMA brings */

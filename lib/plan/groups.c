@@ -105,7 +105,9 @@ static jit_gemm_status check_scale_rows(const jit_gemm_problem *problem)
             JIT_GEMM_ERR_ARGUMENT, field, "leave it out, or give group_by=offsets",
             "only groups by offsets have scales that begin at rows of their own");
     }
-    if (!lies_in_pieces(&problem->a) && !lies_in_pieces(&problem->d)) {
+    const bool has_bands_of_a =
+        lies_in_pieces(&problem->a) && problem->a_rows != JIT_GEMM_ROWS_INDEXED;
+    if (!has_bands_of_a && !lies_in_pieces(&problem->d)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "leave it out, or give A or D scales in the layout 128x4",
                        "neither A nor D has scales whose pieces have rows of one group");

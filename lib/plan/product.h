@@ -41,6 +41,7 @@ static inline bool jg_loads_by_threads(const struct jg_product *product)
            (product->a_rows == JIT_GEMM_ROWS_INDEXED && !product->has_row_boxes) ||
            (product->group_by == JIT_GEMM_GROUP_BY_POINTERS && !product->has_group_maps);
 }
+
 /* Why they do, for messages: "input_align=2", "a_rows=indexed". Static. */
 const char *jg_thread_loads_name(const struct jg_product *product);
 
@@ -54,6 +55,12 @@ bool jg_product_promotes_scales(const struct jg_product *product);
 
 /* Does the tensor core multiply by scales? */
 bool jg_product_is_block_scaled(const struct jg_product *product);
+/* Does a warp gather scales that the tensor core multiplies by, of rows of A that an index
+ * names? */
+static inline bool jg_gathers_scales(const struct jg_product *product)
+{
+    return product->a_rows == JIT_GEMM_ROWS_INDEXED && jg_product_is_block_scaled(product);
+}
 /* ... and columns of B in two halves of it, which a multiplication each takes? */
 bool jg_product_scales_halves(const struct jg_product *product);
 

@@ -86,14 +86,13 @@ static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
                        "is no kernel for scale %s, which several rows share",
                        jg_scale_name(&problem->a.scale));
     }
-    if (jg_scale_is_multiplied(&problem->a.scale)) {
-        return jg_fail(
-            JIT_GEMM_ERR_UNSUPPORTED, field,
-            "leave a_rows out, or give a scale of the tensor, of each row or "
-            "a_scale=1x128",
-            "the tensor core takes scales %s in pieces of 128 rows, and there is "
-            "no kernel that makes those of rows that an index names",
-            jg_scale_name(&problem->a.scale));
+    if (jg_scale_is_packed_first(&problem->a.scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.layout",
+                       "give JIT_GEMM_SCALE_LAYOUT_128X4, which jit_gemm_packer makes of "
+                       "others, or leave a_rows out",
+                       "with an index the kernel gathers scales of A from pieces of 128x4 "
+                       "itself, and none packs those of %s before",
+                       jg_scale_layout_name(problem->a.scale.layout));
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
@@ -124,6 +123,13 @@ int jg_count_copied(const struct jg_trial *trial)
 
 bool jg_row_boxes_check(struct jg_trial *trial)
 {
+    if (jg_gathers_scales(&trial->product) &&
+        trial->config.pipeline.row_boxes != JG_ROW_BOXES_USED) {
+        return jg_trial_reject(trial,
+                               "row_boxes=0: beside scale %s of rows that an index names "
+                               "nobody loads rows of A but TMA: row_boxes=1",
+                               jg_scale_name(&trial->problem->a.scale));
+    }
     if (trial->config.pipeline.row_boxes != JG_ROW_BOXES_USED) {
         return true;
     }

@@ -501,12 +501,17 @@ static jit_gemm_status resolve_pieces(const struct launch *launch, const struct 
     const struct row *target = row_in_product(launch, row);
     const bool is_gemm = launch->kernel->choice.config.kernel == JG_KERNEL_GEMM;
     const bool is_a = target->declared == offsetof(struct jg_problem, a);
+    const bool is_indexed = is_indexed_scale(launch, row);
     struct jg_array array = packed_scales(launch, row, scale, row->inner, SIZE_K);
     array.may_broadcast = true;
+    if (is_indexed) { /* as A's rows lie: of all batches and groups */
+        array.rows = jg_scale_extent(scale, launch->params->a_row_count, 0).rows;
+        array.is_stacked = true;
+    }
     if (jg_scale_is_packed_first(scale)) {
         return jg_array_resolve(&array, given_at(launch, row), param_at(launch, target));
     }
-    array.has_map = is_gemm;
+    array.has_map = is_gemm && !is_indexed;
     if (is_gemm) {
         array.alignment = JG_TMA_ALIGNMENT; /* and nobody takes less */
         array.alignment_key = NULL;

@@ -214,7 +214,7 @@ static struct map_shape shape_of(const struct jg_kernel *kernel, enum jg_map_ind
 {
     const struct jg_product *product = &kernel->choice.product;
     if (is_copied_by_rows(kernel, operand)) { /* a matrix without batches */
-        struct map_shape rows = shape_matrix(key, product->a.dtype);
+        struct map_shape rows = shape_matrix(key, dtype_of_operand(kernel, operand));
         rows.dims = 2;
         return rows;
     }

@@ -113,7 +113,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  choice->derived.shifts_lines ? "jg/tile/shifted_loader.cuh"
                                               : "jg/tile/thread_loader.cuh",
                  out);
-    print_header(reads_index && problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK,
+    const bool gathers = reads_index && jg_scale_is_multiplied(&problem->a.scale);
+    print_header(reads_index && problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK && !gathers,
                  "jg/tile/indexed_scales.cuh", out);
     print_header(reads_index,
                  choice->product.has_row_boxes ? "jg/tile/row_loader.cuh"
@@ -125,6 +126,7 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
                  out);
     print_header(jg_product_is_block_scaled(&choice->product),
                  arch->multiplied_scales_header, out);
+    print_header(gathers, arch->gathered_scales_header, out);
     print_header(choice->config.layout.pingpong != 0, arch->pingpong_header, out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scales of groups by offsets in the layout 128x4: at which row those of each group begin,
- * stacked and padded. On the emulator, with places that are written down here. */
+ * stacked and padded; and those of rows of A that an index names. On the emulator, with
+ * places that are written down here. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ enum {
     PIECE_ROWS = 128,
     PIECE_BYTES = 512, /* K and COLUMNS have four blocks of 32 each: a piece for 128 rows */
     PIECES = ROWS / PIECE_ROWS + GROUPS,
+    A_ROWS = 197, /* where an index names them */
+    BLOCKS = K / 32,
     ONE = 127,       /* 2^0 of ue8m0 */
     NO_SCALE = 0xff, /* NaN */
     E4M3_ONE = 0x38,
@@ -81,6 +84,7 @@ static void free_all(jit_gemm_context *context, const jit_gemm_args *args)
     emulated_free(context, args->b_scale.pointer);
     emulated_free(context, args->d_scale.pointer);
     emulated_free(context, args->group_sizes);
+    emulated_free(context, args->a_rows.pointer);
 }
 
 /* All elements are 1, and so are the scales of B: an element of D is K times the scale of
@@ -193,4 +197,101 @@ Test(group_scales, scales_of_d_begin_where_the_problem_says, .timeout = 300)
         }
         jit_gemm_context_destroy(&context);
     }
+}
+
+/* Of A where an index names its rows: row `row` is 1, 2 or 3 times its blocks' scales. */
+static int value_of(int row)
+{
+    return row % 3 + 1;
+}
+
+static int exponent_of_block(int row, int block)
+{
+    return (row / 3 + 5 * block) % 11 - 4;
+}
+
+/* A row of A that row `i` of the product is made of, or none of them. */
+static int32_t index_at(int i, int step)
+{
+    static const int32_t none[] = {-1, A_ROWS, INT32_MIN, INT32_MAX};
+    return i % 9 == 4 ? none[i / 9 % 4] : (i * step + 190) % A_ROWS;
+}
+
+static double indexed_value(int32_t row)
+{
+    double sum = 0;
+    for (int block = 0; row >= 0 && row < A_ROWS && block < BLOCKS; block++) {
+        sum += 32.0 * value_of(row) * ldexp(1, exponent_of_block(row, block));
+    }
+    return sum;
+}
+
+/* Scales of rows beyond A's, and in memory D's rows of no group, are NaN. */
+static jit_gemm_args make_indexed(jit_gemm_context *context)
+{
+    static const uint8_t values[] = {0, E4M3_ONE, 0x40, 0x44};
+    static uint8_t a[A_ROWS][K], scales[2 * PIECE_BYTES];
+    memset(scales, NO_SCALE, sizeof(scales));
+    for (int row = 0; row < A_ROWS; row++) {
+        memset(a[row], values[value_of(row)], K);
+        for (int block = 0; block < BLOCKS; block++) {
+            scales[place_of(row, block)] = (uint8_t)(ONE + exponent_of_block(row, block));
+        }
+    }
+    return (jit_gemm_args){
+        .struct_size = sizeof(jit_gemm_args),
+        .a = {.pointer = emulated_upload(context, a, sizeof(a))},
+        .b = {.pointer = fill(context, E4M3_ONE, GROUPS * COLUMNS * K)},
+        .d = {.pointer = fill(context, NO_SCALE, sizeof(float[ROWS][COLUMNS]))},
+        .a_scale = {.pointer = emulated_upload(context, scales, sizeof(scales))},
+        .b_scale = {.pointer = fill(context, ONE, GROUPS * PIECE_BYTES)},
+        .group_sizes = emulated_upload(context, ends, sizeof(ends)),
+        .a_rows = {.pointer = fill(context, 0, ROWS * sizeof(int32_t))},
+        .a_row_count = A_ROWS};
+}
+
+static void expect_indexed(jit_gemm_context *context, const char *text)
+{
+    static const int steps[] = {1, 71, 0};
+    static float d[ROWS][COLUMNS];
+    int32_t index[ROWS];
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    const jit_gemm_args args = make_indexed(context);
+    for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
+        for (int i = 0; i < ROWS; i++) {
+            index[i] = index_at(i, steps[step]);
+        }
+        emulated_check(
+            jit_gemm_device_upload(context, args.a_rows.pointer, index, sizeof(index)));
+
+        emulated_check(jit_gemm_run(gemm, &args, NULL));
+
+        emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            const int row = i / COLUMNS;
+            const double wanted = indexed_value(index[row]);
+            const double got = (double)d[row][i % COLUMNS];
+            cr_assert(group_of(row) < GROUPS ? got >= wanted && got <= wanted : isnan(got),
+                      "%s: row %d, column %d: %g, not %g", text, row, i % COLUMNS, got,
+                      wanted);
+        }
+    }
+    free_all(context, &args);
+    jit_gemm_destroy(&gemm);
+}
+
+Test(group_scales, scales_come_with_the_rows_that_an_index_names, .timeout = 300)
+{
+    static const char *const configs[] = {"mma=256x128 cta_group=2 cluster=2x1 swap_ab=0",
+                                          "mma=128x96 cluster=1x1 swap_ab=1"};
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "m=140 n=128 k=128 mxfp8 d=f32 groups=4 a_rows=indexed config=%s",
+                 configs[i]);
+        expect_indexed(context, text);
+    }
+    jit_gemm_context_destroy(&context);
 }

@@ -70,6 +70,8 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
         {"groups=8 scale_rows=banded", "problem.scale_rows: unknown way 'banded'"},
         {"groups=8 scale_rows=per_group_padded",
          "problem.scale_rows: neither A nor D has scales whose pieces"},
+        {"a=mxfp8 d=bf16 groups=8 a_rows=indexed scale_rows=per_group_padded",
+         "problem.scale_rows: neither A nor D has scales whose pieces"},
         {"groups=8 group_by=counts d=mxfp8 scale_rows=per_group_padded",
          "problem.scale_rows: only groups by offsets have scales that begin"},
         {"d=mxfp8 scale_rows=per_group_padded",
@@ -130,7 +132,8 @@ Test(groups, what_no_kernel_does_is_refused_by_name)
     api_fixture_open(&fixture);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[128];
-        snprintf(text, sizeof(text), "m=512 n=256 k=128 a=bf16 %s", rows[i][0]);
+        snprintf(text, sizeof(text), "m=512 n=256 k=128 %s%s",
+                 strncmp(rows[i][0], "a=", 2) == 0 ? "" : "a=bf16 ", rows[i][0]);
         jit_gemm_problem problem;
         jit_gemm_status status = jit_gemm_problem_parse(text, &problem);
         if (status == JIT_GEMM_OK) {

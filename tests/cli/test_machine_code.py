@@ -40,7 +40,7 @@ SCALED_PROBLEMS = [
     (["mxfp8", "d=mxfp8"], VECTORS),
     (["mxfp4", "d=bf16", "dynamic=m,n,k"], VECTORS),
     (["nvfp4", "d=bf16", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"], FRAGMENTS),
-]
+    (["nvfp4", "d=bf16", "a_rows=indexed", "dynamic=m,n,k"], VECTORS)]
 # Accumulators and vectors, or 16 parts of K at once: few registers are left. A dynamic K serialised products.
 FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
             ["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]], "row_boxes=1": [["e4m3", "a_scale=1x128", "b_scale=128x128", "a_rows=indexed", "dynamic=m,n,k"]],

@@ -98,6 +98,52 @@ SCALE_FAULTS = [
     ("the reference's scales of rows in order", "scale_row = found;", ""),
 ]
 
+# Of rows of A whose scales the tensor core multiplies by.
+PIECES = {
+    "a pair": ["m=300", "n=136", "k=400", "mxfp8", "d=bf16", "groups=5", "a_rows=indexed", "--group-sizes",
+               "0,130,1,69,33", "--arch", "sm_100a", "--config", "mma=256x128 cta_group=2 cluster=2x1"],
+    "columns from inside of a piece on": ["m=300", "n=264", "k=416", "nvfp4", "d=bf16", "groups=3",
+                                          "group_by=counts", "a_rows=indexed", "--group-sizes", "33,0,300",
+                                          "--arch", "sm_100a", "--config", "mma=128x96 cluster=1x1 swap_ab=1"],
+    "powers of two": ["m=140", "n=136", "k=1200", "e4m3", "d=bf16", "a_scale=1x128ue8m0",
+                      "a_scale_layout=128x4", "b_scale=1x128ue8m0", "b_scale_layout=128x4", "batch=2",
+                      "dynamic=m,n,k", "a_rows=indexed", "--arch", "sm_100a", "--config", "stages=2"],
+}
+PIECE_FAULTS = [
+    ("scales in pieces of rows in order", "const u32 found = exists ? static_cast<u32>(index[row]) : ~0u;",
+     "const u32 found = exists ? row : ~0u;"),
+    ("a barrier of the scales of this CTA only", "ptx::mbarrier_arrive_release(full, leader_);",
+     "ptx::mbarrier_arrive(full);"),
+    ("scales in pieces of the first group's index",
+     "index_.base<const i32>(item.batch);\n#pragma unroll\n        for (u32 i = 0; i < kOwn",
+     "index_.base<const i32>(0);\n#pragma unroll\n        for (u32 i = 0; i < kOwn"),
+    ("scales in pieces of the tile's first rows", "const u32 row = first + place - shift;",
+     "const u32 row = place - shift;"),
+    ("a tile's scales from the piece's begin on", "const u32 row = first + place - shift;",
+     "const u32 row = first + place;"),
+    ("scales in pieces of a row that is none", "has_row_[i] = found < index_count_;", "has_row_[i] = true;"),
+    ("the last rows of A have no pieces", "has_row_[i] = found < index_count_;",
+     "has_row_[i] = found + 7 < index_count_;"),
+    ("the last row of a group has no piece", "item.group_end : rows_;", "item.group_end - 1 : rows_ - 1;"),
+    ("pieces of the first stage of K", "u64(first_piece + piece) * ScalePiece::kBytes",
+     "u64(piece) * ScalePiece::kBytes"),
+    ("scales of the first piece of A", "(found / ScalePiece::kRows) +", "0 +"),
+    ("words of a piece's first rows", "found % ScalePiece::kRows / 32 * kWordBytes", "0"),
+    ("stages are handed on a stage too early", "ptx::copy_async_wait<kAhead>();",
+     "ptx::copy_async_wait<kAhead + 1>();"),
+    ("the last stages before their scales have come", "ptx::copy_async_wait<0>();", ""),
+    ("nobody orders gathered scales", "        ptx::fence_proxy_async_shared();\n        __syncwarp();\n#pragma unroll 1\n        for (u32 i = 0; i < count",
+     "        __syncwarp();\n#pragma unroll 1\n        for (u32 i = 0; i < count"),
+    ("a lane hands on what others gather", "        ptx::fence_proxy_async_shared();\n        __syncwarp();\n#pragma unroll 1\n        for (u32 i = 0; i < count",
+     "        ptx::fence_proxy_async_shared();\n#pragma unroll 1\n        for (u32 i = 0; i < count"),
+    ("words of a lane where the next one's are", "threadIdx.x % 32 * (kWords * kWordBytes) +",
+     "threadIdx.x % 32 * kWordBytes +"),
+    ("all pieces of columns in the first", "pieces[kBand + i / kWords][piece]", "pieces[kBand][piece]"),
+    ("copies of scales that are gathered", "!Config::kIndexedA && half < Tiles::kAHalves",
+     "half < Tiles::kAHalves"),
+    ("bytes of scales that nobody sends", "(kBands - kGatheredBands) * kKPieces", "kBands * kKPieces"),
+]
+
 # What it is, the device code, and what stands in its place.
 FAULTS = [
     ("the index of the neighbour", "base<const i32>(batch) + row;", "base<const i32>(batch) + (row ^ 1);"),
@@ -195,13 +241,17 @@ def main():
                 for name, words in KERNELS.items()]
         jobs += [(f"scales, {name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
                  for name, words in SCALED.items()]
+        jobs += [(f"pieces, {name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
+                 for name, words in PIECES.items()]
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
         jobs += [(name, workers.submit(kernels.seen_in, SCALED, before, after))
                  for name, before, after in SCALE_FAULTS[::EVERY]]
+        jobs += [(name, workers.submit(kernels.seen_in, PIECES, before, after))
+                 for name, before, after in PIECE_FAULTS[::EVERY]]
         jobs += [(name, workers.submit(seen_in_tests, launches, tests, nvrtc, (said,), before, after))
                  for name, tests, said, before, after in LAUNCHED]
-        sys.exit(report(jobs, [*FAULTS, *SCALE_FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
+        sys.exit(report(jobs, [*FAULTS, *SCALE_FAULTS, *PIECE_FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
 
 
 main()

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of A that an index names: by copies of TMA, or by threads. */
 #include <criterion/criterion.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "plan_fixture.h"
+
+#define SMALL_TILE "config=mma=128x64 swap_ab=0"
 
 static struct jg_choice choose(const char *chip, const char *text)
 {
@@ -31,6 +35,41 @@ Test(row_boxes, sm100a_copies_four_rows_at_a_time)
     cr_expect_eq(few.derived.b_box.rows, 1);
     cr_expect_eq(plain.derived.copied_rows, 0);
     cr_expect_eq(plain.config.pipeline.row_boxes, JG_ROW_BOXES_NONE);
+}
+
+/* Scales that the tensor core multiplies by come by a warp more, which has time for it
+ * beside the products of large tiles; beside those of small ones it has not. */
+Test(row_boxes, sm100a_gathers_scales_by_a_warp_more)
+{
+    const struct jg_choice plain = choose("sm_100a", "8192x8192x8192 mxfp8 d=bf16");
+    const struct jg_choice rows =
+        choose("sm_100a", "8192x8192x8192 mxfp8 d=bf16 a_rows=indexed");
+    const struct jg_choice narrow =
+        choose("sm_100a", "8192x8192x8192 nvfp4 d=bf16 " SMALL_TILE);
+    const struct jg_choice narrow_rows =
+        choose("sm_100a", "8192x8192x8192 nvfp4 d=bf16 a_rows=indexed " SMALL_TILE);
+
+    cr_expect_eq(rows.config.pipeline.row_boxes, JG_ROW_BOXES_USED);
+    cr_expect_eq(rows.config.layout.cta_group, 2);
+    cr_expect_eq(rows.derived.threads, plain.derived.threads + 32);
+    cr_expect_eq(rows.derived.workspace_bytes, 0);
+    cr_expect_lt(rows.derived.predicted_us, 1.01 * plain.derived.predicted_us);
+    cr_expect_gt(narrow_rows.derived.predicted_us, narrow.derived.predicted_us);
+}
+
+Test(row_boxes, threads_load_no_rows_beside_scales_that_are_gathered)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_100a");
+    const struct jg_problem problem =
+        plan_problem("512x512x512 mxfp8 d=bf16 a_rows=indexed config=row_boxes=0");
+    struct jg_choice choice;
+
+    cr_expect_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(strstr(jg_error_text(), "row_boxes=0: beside scale mx of rows that "
+                                               "an index names nobody loads rows of A but "
+                                               "TMA: row_boxes=1"),
+                       "%s", jg_error_text());
 }
 
 Test(row_boxes, sm90a_copies_a_row_at_a_time)

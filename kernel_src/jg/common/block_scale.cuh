@@ -80,6 +80,17 @@ constexpr JG_DEVICE bool is_block_scaled()
            IsSame<typename Config::ABlockScale, PowerScale>::value;
 }
 
+// ... by some of rows of the problem's A that an index names?
+template <class Config>
+constexpr JG_DEVICE bool gathers_block_scales()
+{
+    if constexpr (is_block_scaled<Config>()) {
+        return Config::kIndexedA || Config::kIndexedB;
+    } else {
+        return false;
+    }
+}
+
 // With groups along K, which begin anywhere, each group's scales begin at a block of their
 // own, in pieces at a piece: at an element of K that lies where the first of group `group`
 // would without groups, which begins at element `begin`.

@@ -104,7 +104,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             }
         }
     } else if (roles.is_scale_warp()) {
-        if constexpr (Kernel::kPromotes) {
+        if constexpr (Kernel::kHasScaleWarp) {
             kernel.load_scales();
         }
     } else if (roles.is_scheduler_warp()) {

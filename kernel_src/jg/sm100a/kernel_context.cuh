@@ -36,7 +36,7 @@ struct KernelContext {
     using Mma = MmaOp<Config>;
     using ScaleLoaderT = ScaleLoader<Config, Cluster>;
     using ScaleCellsT = ScaleCells<Tmem<Config>::kSharedScaleCells, Config::kCtaGroup>;
-    enum : u32 { kScaleBytes = ScaleTiles<Config>::kBytes }; // of a stage
+    enum : u32 { kScaleBytes = ScaleTiles<Config>::kSentBytes }; // of a stage
     using Output = OutputFrame<Config>;
     using Partition = EpiloguePartition<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
@@ -44,10 +44,9 @@ struct KernelContext {
     using Partials = PartialSums<Config, Partition>;
     using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Promoted = PromotedSums<Config, Partition>;
-    enum : bool { kPromotes = promotes_block_scales<Config>() }; // after each block of K
-    static_assert((kScaleBytes == 0 && !kPromotes) || Config::kKGroup == 1,
-                  "a stage has one block's scales");
     enum : bool {
+        kPromotes = promotes_block_scales<Config>(), // after each block of K
+        kHasScaleWarp = kPromotes || scale_fillers<Config>() > 0,
         kClearsRest = clears_rest<Config>(),
         // Whose results have a part for each group, which may lack rows.
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
@@ -55,12 +54,12 @@ struct KernelContext {
         kAlone = Cluster::kSize == 1,
     };
     using RolesT =
-        Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kPromotes, Config::kThreadLoads>;
+        Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kHasScaleWarp, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
-    using Ring = InputRingBuffer<Config::kStages,
-                                 Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
-                                 CommitSignals<Cluster, Mma::kClearsScales>,
-                                 stage_fillers<Config>(RolesT::kLoadWarps)>;
+    using Ring = InputRingBuffer<
+        Config::kStages, Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
+        CommitSignals<Cluster, Mma::kClearsScales>,
+        stage_fillers<Config>(RolesT::kLoadWarps) + scale_fillers<Config>()>;
     using EpilogueSignals =
         WarpgroupSignals<Partition::kTeams, OneCta, Partition::kTeamThreads>;
     using EpilogueRing = InputRingBuffer<Config::kEpilogueLoadStages,
@@ -72,13 +71,15 @@ struct KernelContext {
     // Work iterators of a cluster: of the load thread, the epilogue's warps, their load
     // thread and the warp that brings scales in every CTA, of the MMA thread in each group.
     enum : u32 {
-        kClcConsumers =
-            Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue + kPromotes) +
-            Cluster::kSize / Cluster::kCtaGroup,
+        kClcConsumers = Cluster::kSize * (1 + RolesT::kEpilogueWarps + kLoadsForEpilogue +
+                                          kHasScaleWarp) +
+                        Cluster::kSize / Cluster::kCtaGroup,
         kPartialsBarrier = 5, // 1 to 4 are those of teams and store tiles
         kSharesBarrier = 6,   // and 7
         kUsedSmemBytes = sizeof(SmemT) > kLeastSmemBytes ? sizeof(SmemT) : kLeastSmemBytes,
     };
+    static_assert((kScaleBytes == 0 && !kPromotes) || Config::kKGroup == 1,
+                  "a stage has one block's scales");
     static_assert(kUsedSmemBytes <= Config::kSmemBytes &&
                       Config::kSmemBytes - kUsedSmemBytes <= alignof(SmemT),
                   "host and device disagree on shared memory");
@@ -296,12 +297,11 @@ struct KernelContext {
         }
     }
 
-    // Brings scales of blocks, where sums are multiplied by them: one warp.
+    // Brings scales of blocks of promoted sums, or of rows that an index names: one warp.
     JG_DEVICE void load_scales() const
     {
         RoleWork work(scheduler.warp_iterator(), debug::Role::kLoad, 1, false);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scale_slots);
-        scales.run(work);
+        ScaleWarp<Config>::run(*this, work);
     }
 
     // Makes D of accumulators: four warps.

@@ -4,6 +4,7 @@
 // multiplied when they leave it include promotion.cuh.
 #pragma once
 #include <jg/common/block_scale.cuh>
+#include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm100a {
 
@@ -15,6 +16,8 @@ template <class Config, class Cluster, bool = is_block_scaled<Config>()>
 class ScaleLoader;
 template <class Config>
 class ScaledMmaOp;
+template <class Config, class Cluster>
+class ScaleGatherer;
 template <u32 kCells>
 struct ScaleCellBarriers;
 template <u32 kShared, u32 kCtaGroup>
@@ -24,7 +27,7 @@ class PromotedSums;
 
 template <class Config>
 struct ScaleTiles<Config, false> {
-    enum : u32 { kBytes = 0 };
+    enum : u32 { kBytes = 0, kSentBytes = 0 };
 };
 
 template <class Config>
@@ -37,6 +40,27 @@ class ScaleLoader<Config, Cluster, false> {
     template <class Params, class ShapeT>
     JG_DEVICE ScaleLoader(const Params &, const ShapeT &)
     {
+    }
+};
+
+// Arrivals of warps that gather scales, by which a stage is full: of those of a pair at the
+// leader's barrier.
+template <class Config>
+constexpr JG_DEVICE u32 scale_fillers()
+{
+    return gathers_block_scales<Config>() ? Config::kCtaGroup : 0;
+}
+
+// What the warp does that brings scales, of each CTA: those of sums that are promoted, or,
+// in scale_gatherer.cuh, those of rows that an index names.
+template <class Config, bool = gathers_block_scales<Config>()>
+struct ScaleWarp {
+    template <class Kernel, class Work>
+    static JG_DEVICE void run(const Kernel &kernel, Work &work)
+    {
+        ScaleFiller<Config, typename Kernel::ScaleRingT> scales(kernel.params, kernel.shape,
+                                                                kernel.smem.scale_slots);
+        scales.run(work);
     }
 };
 

@@ -12,7 +12,8 @@
 // tensor core of each multiplies all of these. A tile's first column may lie inside of a
 // piece, at a multiple of 32. Pieces that the matrix lacks are zeros. Where a tile has both
 // accumulators of a gated D, from two halves of a matrix, it has the pieces of each: a half
-// begins with a piece. With groups along K each group's begin with a piece of their own;
+// begins with a piece. Of rows that an index names a warp gathers the scales
+// (scale_gatherer.cuh). With groups along K each group's begin with a piece of their own;
 // the last stage of one may bring pieces of the next, which are not multiplied.
 //
 // Called by: the load thread, for a stage that it has acquired; their bytes count at the
@@ -75,8 +76,16 @@ struct alignas(128) ScaleTiles {
         kBPieces = count_pieces(kMmaColumns), // of a half
         // Of 128 rows of A, then of columns of B.
         kBands = kAHalves + kBHalves * kBPieces,
+        // That a warp gathers, because an index names their rows; others come by copies.
+        kGatheredBands = Config::kIndexedA   ? kAHalves
+                         : Config::kIndexedB ? kBHalves * kBPieces
+                                             : 0,
         kBytes = kBands * kKPieces * ScalePiece::kBytes,
+        kSentBytes = (kBands - kGatheredBands) * kKPieces * ScalePiece::kBytes,
     };
+    static_assert(!(Config::kIndexedA && kAHalves > 1) &&
+                      !(Config::kIndexedB && kBHalves > 1),
+                  "rows of the problem's A");
     static_assert(Config::kBlockM == kAHalves * ScalePiece::kRows,
                   "rows of a multiplication are a piece");
     static_assert(kMmaColumns % 32 == 0 ||
@@ -115,8 +124,12 @@ class ScaleLoader {
 
     JG_DEVICE void prefetch_maps() const
     {
-        ptx::prefetch_tensor_map(a_map_);
-        ptx::prefetch_tensor_map(b_map_);
+        if constexpr (!Config::kIndexedA) {
+            ptx::prefetch_tensor_map(a_map_);
+        }
+        if constexpr (!Config::kIndexedB) {
+            ptx::prefetch_tensor_map(b_map_);
+        }
     }
 
     // Those of the block of K that begins at element `k`.
@@ -128,12 +141,12 @@ class ScaleLoader {
         const u32 a_row = InputA<Config>::row_of_half(item.row + a_shift);
         const u32 b_row = InputB<Config>::row_of_half(item.col + b_shift);
 #pragma unroll
-        for (u32 half = 0; half < Tiles::kAHalves; ++half) {
+        for (u32 half = 0; !Config::kIndexedA && half < Tiles::kAHalves; ++half) {
             copy(tiles.pieces[Tiles::band_of_a(half)], a_map_, full, k_piece,
                  a_row + half * a_half_rows_, map_batch<Config>(item, a_batch_step_));
         }
 #pragma unroll
-        for (u32 half = 0; half < Tiles::kBHalves; ++half) {
+        for (u32 half = 0; !Config::kIndexedB && half < Tiles::kBHalves; ++half) {
             copy(tiles.pieces[Tiles::band_of_b(half)], b_map_, full, k_piece,
                  b_row + half * b_half_rows_, map_batch<Config>(item, b_batch_step_));
         }

@@ -45,11 +45,13 @@
  * each has its own. */
 #define PROMOTED_CLK      1.4
 #define PROMOTED_WAIT_CLK 100.0
-/* A copy of four rows that an index names. Assumed. */
-#define COPY_OF_ROWS_CLK 14.0
-#define FILL_CLK         2200.0
-#define CLUSTER_CLK      400.0 /* of its barrier, before the first load */
-#define LAUNCH_US        3.0
+/* A copy of four rows that an index names; a warp's copies of a word of scales each, from
+ * 32 lines, where an index names rows. Assumed. */
+#define COPY_OF_ROWS_CLK  14.0
+#define GATHERED_WORD_CLK 32.0
+#define FILL_CLK          2200.0
+#define CLUSTER_CLK       400.0 /* of its barrier, before the first load */
+#define LAUNCH_US         3.0
 /* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
  * L2, and clocks until one CTA knows what another has stored. Assumed. */
 #define SUMS_BYTES_CLK 40.0
@@ -153,6 +155,19 @@ static double count_promotion_clk(const struct jg_trial *trial)
            PROMOTED_WAIT_CLK;
 }
 
+/* Of a block of K, where a warp gathers the scales of rows that an index names: a word of
+ * each row and piece, each from a line of its own. */
+static double count_gather_clk(const struct jg_trial *trial)
+{
+    if (!jg_gathers_scales(&trial->product)) {
+        return 0.0;
+    }
+    const struct jg_box box =
+        jg_sm100a_scale_box(&trial->product, trial->config.layout.mma_n);
+    const int bands = trial->product.a.letter == 'a' ? 1 : box.rows;
+    return GATHERED_WORD_CLK * bands * box.row_bytes / (32.0 * JG_SCALE_PIECE_BLOCKS);
+}
+
 static double count_block_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -176,6 +191,7 @@ static double count_block_clk(const struct jg_trial *trial)
     }
     block_clk = jg_larger(block_clk,
                           jg_row_boxes_clk(trial, JG_SM100A_COPIED_ROWS, COPY_OF_ROWS_CLK));
+    block_clk = jg_larger(block_clk, count_gather_clk(trial));
     return jg_larger(block_clk, jg_thread_loads_clk(trial, stage_bytes));
 }
 

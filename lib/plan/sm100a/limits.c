@@ -626,6 +626,7 @@ static int count_threads(const struct jg_trial *trial)
     const int more_warps = (count_load_stages(trial) > 0) +
                            (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
                            jg_product_promotes_scales(&trial->product) +
+                           jg_gathers_scales(&trial->product) +
                            (jg_loads_by_threads(&trial->product) ? HELPING_WARPS : 0);
     return THREADS + more_warps * WARP_THREADS;
 }
