@@ -40,6 +40,10 @@ struct jg_derived {
                         chip has it */
     int b_rows;      /* of a CTA's tile of B, that its stages are loaded with */
     int scale_slots; /* of the ring of scales of blocks; 0 where there is none */
+    struct jg_row_warps { /* that bring scales of A and of B which lie row by row; 0: they
+                             are copied one by one, or there are none */
+        int a, b;
+    } row_warps;
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */
     bool shifts_lines;  /* do threads that load copy whole chunks, and shift them after? */

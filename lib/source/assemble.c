@@ -487,6 +487,10 @@ static void print_resources(const struct jg_problem *problem,
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     const uint32_t tail_maps = (uint32_t)derived->tail_maps;
     print_number("kScaleSlots", derived->scale_slots, out);
+    if (derived->scale_slots > 0) {
+        print_number("kARowWarps", derived->row_warps.a, out);
+        print_number("kBRowWarps", derived->row_warps.b, out);
+    }
     print_name("EvictFirst", "kEvictFirst", evict_firsts[derived->evict_first], out);
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);

@@ -124,6 +124,8 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     print_header(jg_has_group_maps(&choice->config), "jg/pack/group_maps_kernel.cuh", out);
     print_header(jg_product_promotes_scales(&choice->product), arch->promoted_scales_header,
                  out);
+    print_header(choice->derived.row_warps.a + choice->derived.row_warps.b > 0,
+                 "jg/tile/row_scales.cuh", out);
     print_header(jg_product_is_block_scaled(&choice->product),
                  arch->multiplied_scales_header, out);
     print_header(gathers, arch->gathered_scales_header, out);

@@ -54,7 +54,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                 kernel.load();
             }
             if constexpr (Kernel::kScales) {
-                if (roles.is_scale_warp()) {
+                if (roles.scale_warp() < count_scale_warps<Config>()) {
                     kernel.load_scales();
                 }
             }

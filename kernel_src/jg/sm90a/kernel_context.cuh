@@ -171,12 +171,12 @@ struct KernelContext {
         }
     }
 
-    // Brings scales of blocks of A and B: one warp.
+    // Brings scales of blocks of A and B: whole warps.
     JG_DEVICE void load_scales() const
     {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 1, false);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
-        scales.run(work);
+        ScaleWarps<Config, ScaleRingT>::run(params, shape, smem.scales, roles.scale_warp(),
+                                            work);
     }
 
     // The same for inputs that TMA does not take: four warps.

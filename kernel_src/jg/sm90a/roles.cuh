@@ -36,10 +36,11 @@ struct Roles {
     {
         return warp == 0;
     }
-    // Where scales of blocks are copied, and tiles are not loaded by threads.
-    JG_DEVICE bool is_scale_warp() const
+    // Where scales of blocks are brought, and tiles are not loaded by threads: its number
+    // among those that do so, count_scale_warps() of them.
+    JG_DEVICE u32 scale_warp() const
     {
-        return warp == 1;
+        return warp - 1;
     }
     // Where C and matrix operands have a ring of their own.
     JG_DEVICE bool is_epilogue_load_warp() const

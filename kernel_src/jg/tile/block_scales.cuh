@@ -93,7 +93,9 @@ struct ScaleSlots {
 };
 template <class Config, u32 kReaders, bool>
 class ScaleRing {
-    enum : u32 { kFillers = 32 }; // lanes of the warp that copies
+    enum : u32 { // lanes of the warp that copies, and warps of rows
+        kFillers = (copies_scales<Config>() ? 32 : 0) + row_scale_warps<Config>()
+    };
     using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
                                  ScaleSignals<kReaders>, kFillers>;
 
@@ -114,6 +116,22 @@ class ScaleRing {
         return Ring(slots.ring, ClusterShape<1, 1>(0)).consumer();
     }
 };
+
+// Along K: where the scales of an item begin, and the element behind its last, of a matrix
+// that has `k`.
+template <class Config>
+JG_DEVICE u32 first_scaled(const WorkItem &item)
+{
+    return Config::kGroupBy == GroupBy::kKOffsets
+               ? GroupScales<Config>::begin(item.k_first, item.batch)
+               : item.k_first;
+}
+template <class Config>
+JG_DEVICE u32 end_of_scaled(const WorkItem &item, u32 k)
+{
+    return Config::kGroupBy == GroupBy::kKOffsets ? item.k_end : k;
+}
+
 // Of one matrix: the places of a lane, every 32nd of the slot's. They lie at one distance
 // in memory, so that one address serves all: addresses of each were spilled beside 256
 // rows. Rows of both accumulators of a gated product have an address each.
@@ -211,6 +229,11 @@ class ScaleFiller {
     using Column =
         typename Select<kIndexed, IndexedScaleColumn<Scale, kCount, Config::kThreadLoads>,
                         ScaleColumn<Scale, Operand, kHalves, kRun, kCount>>::Type;
+    // Those that other warps bring (row_scales.cuh) are not copied.
+    using CopiedA =
+        typename Select<(Config::kARowWarps > 0), NoBlockScale, typename Slot::A>::Type;
+    using CopiedB =
+        typename Select<(Config::kBRowWarps > 0), NoBlockScale, typename Slot::B>::Type;
 
   public:
     template <class Params, class ShapeT>
@@ -239,11 +262,9 @@ class ScaleFiller {
     // Before an item's first block.
     JG_DEVICE void begin(const WorkItem &item)
     {
-        constexpr bool kAlongK = Config::kGroupBy == GroupBy::kKOffsets;
-        const u32 k =
-            kAlongK ? GroupScales<Config>::begin(item.k_first, item.batch) : item.k_first;
+        const u32 k = first_scaled<Config>(item);
         at_ = item.k_first;
-        end_ = kAlongK ? item.k_end : k_;
+        end_ = end_of_scaled<Config>(item, k_);
         begin_column<kIndexedA>(a_, a_param_, m_, item.row, k, item);
         begin_column<kIndexedB>(b_, b_param_, n_, item.col, k, item);
     }
@@ -281,8 +302,8 @@ class ScaleFiller {
     const u32 &index_count_; // rows of A that it may name
     u32 m_, n_, k_;
     u32 at_ = 0, end_ = 0; // elements of K
-    Column<kIndexedA, typename Slot::A, InputA<Config>, Slot::kARun, Slot::kACount> a_;
-    Column<kIndexedB, typename Slot::B, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
+    Column<kIndexedA, CopiedA, InputA<Config>, Slot::kARun, Slot::kACount> a_;
+    Column<kIndexedB, CopiedB, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
     typename Ring::Producer ring_;
     ScaleSlots<Config> &slots_;
 };

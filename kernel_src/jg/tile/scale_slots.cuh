@@ -13,8 +13,64 @@ template <class Config, u32 kReaders, bool = promotes_block_scales<Config>()>
 class ScaleRing;
 template <class Config, class Ring, bool = promotes_block_scales<Config>()>
 class ScaleFiller;
+template <class Config, class Ring, bool kOfA>
+class RowScaleFiller;
 template <class Config, u32 kRowCount, u32 kColumns, bool kHolds = false>
 class BlockScales;
+
+// Warps that bring scales which lie row by row (row_scales.cuh); 0: one copies all.
+template <class Config>
+constexpr JG_DEVICE u32 row_scale_warps()
+{
+    if constexpr (promotes_block_scales<Config>()) {
+        return Config::kARowWarps + Config::kBRowWarps;
+    } else {
+        return 0;
+    }
+}
+// Has a warp scales to copy one by one?
+template <class Config>
+constexpr JG_DEVICE bool copies_scales()
+{
+    if constexpr (promotes_block_scales<Config>()) {
+        return (Config::ABlockScale::kBlockMn > 0 && Config::kARowWarps == 0) ||
+               (Config::BBlockScale::kBlockMn > 0 && Config::kBRowWarps == 0);
+    } else {
+        return false;
+    }
+}
+
+template <class Config>
+constexpr JG_DEVICE u32 count_scale_warps()
+{
+    return copies_scales<Config>() + row_scale_warps<Config>();
+}
+
+// All of the role of warp `warp` of those: the first copies, if there is something to copy.
+template <class Config, class Ring>
+struct ScaleWarps {
+    template <class Params, class ShapeT, class Work>
+    static JG_DEVICE void run(const Params &params, const ShapeT &shape,
+                              ScaleSlots<Config> &slots, u32 warp, Work &work)
+    {
+        if (copies_scales<Config>() && warp == 0) {
+            ScaleFiller<Config, Ring>(params, shape, slots).run(work);
+            return;
+        }
+        const u32 of_rows = warp - copies_scales<Config>();
+        if constexpr (Config::kARowWarps > 0) {
+            if (of_rows < Config::kARowWarps) {
+                RowScaleFiller<Config, Ring, true>(params, shape, slots, of_rows).run(work);
+                return;
+            }
+        }
+        if constexpr (Config::kBRowWarps > 0) {
+            RowScaleFiller<Config, Ring, false>(params, shape, slots,
+                                                of_rows - Config::kARowWarps)
+                .run(work);
+        }
+    }
+};
 
 template <class Config>
 struct ScaleSlots<Config, false> {

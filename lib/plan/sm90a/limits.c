@@ -780,6 +780,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
     trial->derived.passes_items = passes_items(trial);
+    trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
     if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {
         return false;

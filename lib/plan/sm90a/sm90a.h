@@ -58,6 +58,9 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
            product->accumulate == JIT_GEMM_ACCUMULATE_EXACT;
 }
 
+/* Warps that bring scales which lie row by row, beside one of items. */
+struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes_items);
+
 /* Do threads that load A and B copy whole chunks of 16 bytes, and shift them in shared
  * memory (jg/tile/shifted_loader.cuh)? Where less than a word is promised: longer ones are
  * copied one by one, and elements of tf32 are rounded on the way. */

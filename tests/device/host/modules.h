@@ -48,6 +48,7 @@
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
+#include <jg/tile/row_scales.cuh>
 #include <jg/tile/thread_loader.cuh>
 #include <jg/tile/tile_loader.cuh>
 #include <jg/tile/tile_swizzle.cuh>

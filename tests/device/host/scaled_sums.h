@@ -26,7 +26,17 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     using BBlockScale = BlockScaleOf<kBMn, !kByColumns>;
     static constexpr u32 kAScaleRows = kAMn, kBScaleRows = kBMn;
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
-    static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 3;
+    static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9;
+    /* Warps with up to four rows of a lane, and one with more. */
+    static constexpr u32 kARowWarps = kAMn != 1 || kByColumns || kPairs == Pairs::kInRows
+                                          ? 0
+                                      : kRows == 256 ? 1
+                                                     : 2;
+    static constexpr u32 kBRowWarps =
+        kBMn != 1 || !kByColumns || (kPairs != Pairs::kNone && kPairs != Pairs::kInRows) ||
+                kGroup != 1 || kCols % 32 != 0
+            ? 0
+            : 2;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
     static constexpr bool kPromotesSums = true, kIndexedA = false, kIndexedB = false;
     static constexpr bool kGated = kPairs != Pairs::kNone;
@@ -43,7 +53,7 @@ struct LaunchShape {
 };
 
 /* The slots of an item with as many blocks of K as there are slots, or fewer, which
- * kReaders warps read. The lanes of the warp that fills them run one after the other. */
+ * kReaders warps read. The lanes of the warps that fill them run one after the other. */
 template <class Config, u32 kReaders>
 class FilledSlots {
     using Slots = jg::ScaleSlots<Config>;
@@ -58,13 +68,12 @@ class FilledSlots {
         host::clear_shared(0xff); /* NaN */
         host::barriers.clear();
         Ring::init_barriers(slots());
-        host::run_warp(FILLER, [&] {
-            jg::ScaleFiller<Config, Ring> filler(params, shape, slots());
-            filler.begin(item);
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                filler.fill();
-            }
-        });
+        if constexpr (jg::copies_scales<Config>()) {
+            fill(item,
+                 [&] { return jg::ScaleFiller<Config, Ring>(params, shape, slots()); });
+        }
+        fill_rows<true, Config::kARowWarps>(params, shape, item);
+        fill_rows<false, Config::kBRowWarps>(params, shape, item);
         expect_filled();
     }
     static const Slots &slots_to_read()
@@ -90,6 +99,31 @@ class FilledSlots {
         AROUND = 4096       /* what is looked at beside it */
     };
 
+    /* A warp's part of all slots. */
+    template <class Make>
+    static void fill(const WorkItem &item, Make make)
+    {
+        host::run_warp(FILLER, [&] {
+            auto filler = make();
+            filler.begin(item);
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                filler.fill();
+            }
+        });
+    }
+    template <bool kOfA, u32 kWarps>
+    static void fill_rows(const LaunchParams &params, const LaunchShape &shape,
+                          const WorkItem &item)
+    {
+        if constexpr (kWarps > 0) {
+            for (u32 warp = 0; warp < kWarps; ++warp) {
+                fill(item, [&] {
+                    return jg::RowScaleFiller<Config, Ring, kOfA>(params, shape, slots(),
+                                                                  warp);
+                });
+            }
+        }
+    }
     static Slots &slots()
     {
         return *reinterpret_cast<Slots *>(host::shared + PLACE);
@@ -113,7 +147,10 @@ class FilledSlots {
             others += u32(sizeof(scales) -
                           std::count(first, first + sizeof(scales), u8(i < used_ ? 1 : 0)));
             std::fill_n(first, sizeof(scales), u8(0));
-            expect_arrivals(slots().ring.full[i], host::LANES, i);
+            expect_arrivals(slots().ring.full[i],
+                            (jg::copies_scales<Config>() ? u32(host::LANES) : 0u) +
+                                jg::row_scale_warps<Config>(),
+                            i);
         }
         others += u32(writes.size() - std::count(writes.begin(), writes.end(), u8(0)));
         EXPECT(others == 0, "%u bytes are not written once", others);

@@ -4,7 +4,8 @@
 // the scales' products; scales are numbers that tell their blocks apart.
 #include "scaled_sums.h"
 
-constexpr u32 K_BLOCKS = 3, BATCHES = 2, GAP = 2;
+// With the gap rows of scales are whole words of four, and a batch begins inside of one.
+constexpr u32 K_BLOCKS = 9, BATCHES = 2, GAP = 3;
 
 // Of the matrix that is the product's A or B.
 class ScalesInMemory {

@@ -5,6 +5,7 @@
 
 #define load_pair_if      load_pair_if_by_ptx
 #define load_pair         load_pair_by_ptx
+#define load_vector_if    load_vector_if_by_ptx
 #define hold_address      hold_address_by_ptx
 #define load_global_if    load_global_if_by_ptx
 #define load_global_4     load_global_4_by_ptx
@@ -18,6 +19,7 @@
 #include "kernel_src/jg/ptx/global.cuh"
 #undef load_pair_if
 #undef load_pair
+#undef load_vector_if
 #undef hold_address
 #undef load_global_if
 #undef load_global_4
@@ -41,6 +43,13 @@ template <class T>
 void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
 {
     load_pair(x, y, source, exists ? 2 : 0);
+}
+inline void load_vector_if(f32 (&values)[4], u64 address, bool exists)
+{
+    if (exists) {
+        EXPECT(address % sizeof(values) == 0, "a load of 16 bytes");
+        host::read_global(address, values, sizeof(values));
+    }
 }
 inline void hold_address(u64 &) {}
 template <u32 kBytes>

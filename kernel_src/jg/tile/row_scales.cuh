@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// RowScaleFiller: brings the f32 scales of rows, or of columns, that lie row by row in
+// memory to the slots of block_scales.cuh.
+//
+// The scales of a row and of four neighbouring blocks of K are 16 bytes. A lane reads them
+// at once and hands on one for each block. Copied one by one each would be a request of 32
+// bytes, and a write to shared memory by itself: on an H200 a block of K took an eighth
+// longer so.
+//
+// Called by whole warps, Config::kARowWarps of A's and kBRowWarps of B's: run, all of a
+// role that does nothing else. Rows beyond the end of M or N, and blocks beyond the end of
+// K, have scales of 0; neither is read.
+#pragma once
+#include <jg/common/kernel_params.cuh>
+#include <jg/common/math.cuh>
+#include <jg/ptx/global.cuh>
+#include <jg/ptx/shared.cuh>
+#include <jg/schedule/work_item.cuh>
+#include <jg/tile/block_scales.cuh>
+
+namespace jg {
+
+template <class Config, class Ring, bool kOfA>
+class RowScaleFiller {
+    using Slot = ScaleSlot<Config>;
+    enum : u32 {
+        kCount = kOfA ? Slot::kACount : Slot::kBCount,
+        kStep =
+            32 * (kOfA ? Config::kARowWarps : Config::kBRowWarps), // to a lane's next row
+        kOwn = (kCount + kStep - 1) / kStep,                       // rows of a lane
+        kAtOnce = kOwn <= 4 ? 4 : 2, // blocks of K, for which there are registers
+    };
+
+  public:
+    // `warp`: among those that do so.
+    template <class Params, class ShapeT>
+    JG_DEVICE RowScaleFiller(const Params &params, const ShapeT &shape,
+                             ScaleSlots<Config> &slots, u32 warp)
+        : param_(kOfA ? params.a_scale : params.b_scale), rows_(kOfA ? shape.m : shape.n),
+          k_(shape.k), first_(32 * warp + threadIdx.x % 32), ring_(Ring::producer(slots)),
+          slots_(slots)
+    {
+    }
+
+    template <class Work>
+    JG_DEVICE void run(Work &work)
+    {
+        while (work.has_work()) {
+            const auto item = work.next();
+            begin(item);
+#pragma unroll 1
+            for (u32 k = 0; k < item.k_blocks; ++k) {
+                fill();
+            }
+        }
+    }
+
+    // Before an item's first block.
+    JG_DEVICE void begin(const WorkItem &item)
+    {
+        const u32 end = end_of_scaled<Config>(item, k_);
+        const u32 row = (kOfA ? item.row : item.col) + first_;
+        blocks_ = (end - min_u32(item.k_first, end) + 127) / 128;
+        left_ = rows_ - min_u32(row, rows_);
+        source_ = reinterpret_cast<u64>(param_.base<const f32>(item.batch) +
+                                        param_.ld * static_cast<i64>(row) +
+                                        first_scaled<Config>(item) / 128);
+        held_ = 0;
+    }
+
+    // Blocks until a slot is empty, and brings the scales of the item's next block there.
+    JG_DEVICE void fill()
+    {
+        if (held_ == 0) {
+            load();
+        }
+        const ProducerStage stage = ring_.acquire_empty();
+        Slot &slot = slots_.slot[stage.index];
+        f32 *own = (kOfA ? slot.a() : slot.b()) + first_;
+#pragma unroll
+        for (u32 i = 0; i < kOwn; ++i) {
+            if (kCount % kStep == 0 || first_ + kStep * i < kCount) {
+                ptx::store_shared(ptx::shared_address(own + kStep * i), values_[i][0]);
+            }
+        }
+        ring_.hand_on(stage.index);
+        --held_;
+#pragma unroll
+        for (u32 i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (u32 j = 1; j < kAtOnce; ++j) {
+                values_[i][j - 1] = values_[i][j];
+            }
+        }
+    }
+
+  private:
+    // Reads the scales of the next blocks: of one, where there are no more or they do not
+    // lie in whole words.
+    JG_DEVICE void load()
+    {
+        const bool whole = source_ % (kAtOnce * sizeof(f32)) == 0 &&
+                           param_.ld % kAtOnce == 0 && blocks_ >= kAtOnce;
+        const u64 distance = kStep * sizeof(f32) * static_cast<u64>(param_.ld);
+        u64 source = source_;
+        if (whole) {
+#pragma unroll
+            for (u32 i = 0; i < kOwn; ++i) {
+                load_word(values_[i], source, kStep * i < left_);
+                source += distance;
+            }
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < kOwn; ++i) {
+                values_[i][0] = __uint_as_float(
+                    ptx::load_global_if<4>(source, kStep * i < left_ && blocks_ > 0));
+                source += distance;
+            }
+        }
+        held_ = whole ? kAtOnce : 1;
+        source_ += held_ * sizeof(f32);
+        blocks_ -= min_u32(held_, blocks_);
+    }
+    static JG_DEVICE void load_word(f32 (&values)[kAtOnce], u64 source, bool exists)
+    {
+#pragma unroll
+        for (u32 j = 0; j < kAtOnce; ++j) {
+            values[j] = 0.0f;
+        }
+        if constexpr (kAtOnce == 4) {
+            ptx::load_vector_if(values, source, exists);
+        } else {
+            ptx::load_pair_if(values[0], values[1], reinterpret_cast<const f32 *>(source),
+                              exists);
+        }
+    }
+
+    const MatrixParam &param_;
+    u32 rows_, k_;   // of the matrix
+    u32 first_;      // of the lane's rows in the tile
+    u32 left_ = 0;   // rows of the matrix from there on
+    u64 source_ = 0; // of that row, of the next block that is not held
+    f32 values_[kOwn][kAtOnce];
+    u32 held_ = 0;   // blocks in values_
+    u32 blocks_ = 0; // of K behind those
+    typename Ring::Producer ring_;
+    ScaleSlots<Config> &slots_;
+};
+
+} // namespace jg
