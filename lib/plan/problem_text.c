@@ -176,9 +176,12 @@ static jit_gemm_status read_scale(struct problem_reader *reader,
                                   const struct problem_key *key, const struct jg_word *word)
 {
     jit_gemm_scale *scale = &matrix_of(reader, key)->scale;
-    return jg_scale_parse(word->value, word->value_size, scale)
-               ? JIT_GEMM_OK
-               : refuse_unknown(key, "scale", word);
+    if (jg_scale_parse(word->value, word->value_size, scale)) {
+        return JIT_GEMM_OK;
+    }
+    struct jg_nearest nearest = jg_nearest_begin(word->value, word->value_size);
+    jg_scale_nearest(&nearest);
+    return refuse_far(key, "scale", word, &nearest);
 }
 
 static jit_gemm_status read_scale_layout(struct problem_reader *reader,
@@ -186,9 +189,12 @@ static jit_gemm_status read_scale_layout(struct problem_reader *reader,
                                          const struct jg_word *word)
 {
     uint32_t *layout = &matrix_of(reader, key)->scale.layout;
-    return jg_scale_layout_parse(word->value, word->value_size, layout)
-               ? JIT_GEMM_OK
-               : refuse_unknown(key, "layout", word);
+    if (jg_scale_layout_parse(word->value, word->value_size, layout)) {
+        return JIT_GEMM_OK;
+    }
+    struct jg_nearest nearest = jg_nearest_begin(word->value, word->value_size);
+    jg_scale_layout_nearest(&nearest);
+    return refuse_far(key, "layout", word, &nearest);
 }
 
 /* One name of the list; false if it names no dimension, or one that is dynamic already. */

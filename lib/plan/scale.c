@@ -142,6 +142,55 @@ void jg_scale_format_nearest(struct jg_nearest *nearest)
     }
 }
 
+void jg_scale_nearest(struct jg_nearest *nearest)
+{
+    static const char *const other_names[][2] = {{"tensorwise", "tensor"},
+                                                 {"pertensor", "tensor"},
+                                                 {"scalar32f", "tensor"},
+                                                 {"rowwise", "vector"},
+                                                 {"perrow", "vector"},
+                                                 {"pertoken", "vector"},
+                                                 {"perchannel", "vector"},
+                                                 {"outervec32f", "vector"},
+                                                 {"blockwise1x128", "1x128"},
+                                                 {"vec12832f", "1x128"},
+                                                 {"blockwise", "128x128"},
+                                                 {"blockwise128x128", "128x128"},
+                                                 {"blk128x12832f", "128x128"},
+                                                 {"vec128ue8m0", "1x128ue8m0"},
+                                                 {"1x32", "mx"},
+                                                 {"blockwise1x32", "mx"},
+                                                 {"vec32ue8m0", "mx"},
+                                                 {"mxfp8", "mx"},
+                                                 {"mxfp4", "mx"},
+                                                 {"1x16", "nv"},
+                                                 {"blockwise1x16", "nv"},
+                                                 {"vec16ue4m3", "nv"},
+                                                 {"nvfp4", "nv"}};
+    for (int i = 0; i < FORM_COUNT; i++) {
+        jg_nearest_try(nearest, forms[i].name, strlen(forms[i].name));
+    }
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        jg_nearest_other(nearest, other_names[i][0], other_names[i][1]);
+    }
+}
+
+void jg_scale_layout_nearest(struct jg_nearest *nearest)
+{
+    static const char *const other_names[][2] = {
+        {"swizzled", "128x4"}, {"swizzle", "128x4"},      {"swizzle3244", "128x4"},
+        {"blocked", "128x4"},  {"layout128x4", "128x4"},  {"layout8x4", "8x4"},
+        {"noswizzle", "row"},  {"layoutlinear", "row"},   {"rowmajor", "row"},
+        {"kmajor", "row"},     {"columnmajor", "column"}, {"colmajor", "column"},
+        {"mnmajor", "column"}, {"deepgemm", "mn_k4"},     {"mnk4ue8m0", "mn_k4"}};
+    for (int i = 0; i < LAYOUT_COUNT; i++) {
+        jg_nearest_try(nearest, layout_names[i], strlen(layout_names[i]));
+    }
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        jg_nearest_other(nearest, other_names[i][0], other_names[i][1]);
+    }
+}
+
 const char *jg_scale_layout_name(uint32_t layout)
 {
     return layout < LAYOUT_COUNT ? layout_names[layout] : "unknown";

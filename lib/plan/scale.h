@@ -29,6 +29,9 @@ bool jg_scale_parse(const char *text, size_t size, jit_gemm_scale *scale);
 bool jg_scale_format_parse(const char *text, size_t size, jit_gemm_matrix *matrix);
 /* Where a name is none of those: tries them, and what others call them. */
 void jg_scale_format_nearest(struct jg_nearest *nearest);
+/* The same of a scale by itself, and of a layout. */
+void jg_scale_nearest(struct jg_nearest *nearest);
+void jg_scale_layout_nearest(struct jg_nearest *nearest);
 const char *jg_scale_layout_name(uint32_t layout);
 bool jg_scale_layout_parse(const char *text, size_t size, uint32_t *ret_layout);
 

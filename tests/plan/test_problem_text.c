@@ -189,6 +189,15 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 a_scale=row",
          "problem.a.scale.kind: unknown scale 'row' at column 20; scales: none tensor vector "
          "1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv"},
+        {"8x8x8 e4m3 a_scale=1x32",
+         "problem.a.scale.kind: unknown scale '1x32' at column 20; did you mean mx?"},
+        {"8x8x8 e4m3 b_scale=BlockWise1x16",
+         "problem.b.scale.kind: unknown scale 'BlockWise1x16' at column 20; did you mean nv?"},
+        {"8x8x8 e4m3 b_scale=128x12",
+         "problem.b.scale.kind: unknown scale '128x12' at column 20; did you mean 128x128?"},
+        {"8x8x8 e4m3 a_scale=mx a_scale_layout=SWIZZLE_32_4_4",
+         "problem.a.scale.layout: unknown layout 'SWIZZLE_32_4_4' at column 38; did you mean "
+         "128x4?"},
         {"8x8x8 bf16 d_scale=nv d=nvfp4",
          "problem.d.dtype: 'nvfp4' at column 25 brings its scales along, and 'd_scale' is "
          "given too; leave one of them out, or name the element type alone"},
