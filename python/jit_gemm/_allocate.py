@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._device_array import DeviceArray
 from ._errors import refuse
-from ._view import BITS, HOST, TO_FORMAT, TO_NAME, View
+from ._view import BITS, HOST, PAIRS, TO_FORMAT, TO_NAME, Typed, View
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -19,6 +19,25 @@ _INSTEAD = (
     'give dtype="f32" (or another type that it has) for the result, or out=view(array, "{0}") '
     "with an array of as many bits"
 )
+
+
+def _pairs(field: str, like: View, shape: tuple[int, ...], context: Context) -> Any:
+    """Bytes, each of two elements of e2m1."""
+    torch, cupy, numpy = (sys.modules.get(name) for name in ("torch", "cupy", "numpy"))
+    if shape[-1] % 2:
+        refuse(field, f"rows of {shape[-1]} elements of e2m1 end inside a byte", "make N even")
+    bytes_of = (*shape[:-1], shape[-1] // 2)
+    source = like.source
+    if torch is not None and isinstance(source, torch.Tensor):
+        own = getattr(torch, TO_NAME[PAIRS], torch.uint8)
+        return Typed(torch.empty(bytes_of, dtype=own, device=source.device), PAIRS)
+    if cupy is not None and isinstance(source, cupy.ndarray):
+        return Typed(cupy.empty(bytes_of, cupy.uint8), PAIRS)
+    if like.device != HOST:
+        return DeviceArray(context, shape, PAIRS)
+    if numpy is not None and hasattr(source, "__array__"):
+        return Typed(numpy.empty(bytes_of, numpy.uint8), PAIRS)
+    return Typed(memoryview(bytearray(math.prod(bytes_of))).cast("B", bytes_of), PAIRS)
 
 
 def _of_numpy(field: str, numpy: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -51,6 +70,8 @@ def allocate(field: str, like: View, shape: tuple[int, ...], dtype: str, context
     """An array for results beside `like`: packed, its elements undefined."""
     torch, cupy, numpy = (sys.modules.get(name) for name in ("torch", "cupy", "numpy"))
     source = like.source
+    if dtype == PAIRS:
+        return _pairs(field, like, shape, context)
     if torch is not None and isinstance(source, torch.Tensor):
         return torch.empty(shape, dtype=getattr(torch, TO_NAME[dtype]), device=source.device)
     if cupy is not None and isinstance(source, cupy.ndarray):

@@ -31,6 +31,7 @@ def gemm(
     beta: Any = None,
     a_scale: Any = None,
     b_scale: Any = None,
+    d_scale: Any = None,
     device: int | str | None = None,
     context: Context | None = None,
     problem: str = "",
@@ -54,8 +55,11 @@ def gemm(
     out: where D goes; None: a new array, row-major, of `dtype`, beside `a`.
     dtype: D's type, such as "f32"; None: that of `out`, or of A (of tf32 f32, of s8 s32).
     c, alpha, beta: as in the formula; numbers, or f32 arrays of one value on the device.
-    a_scale, b_scale: f32 arrays: one value, or one for each row of A or column of B; others as
-        `problem` says.
+    a_scale, b_scale: f32 arrays: one value, one for each row of A or column of B, or for each
+        128 of K as well: (M, K / 128) or (M / 128, K / 128) of A, the transpose of such of B, in
+        either order of strides. Flat arrays of ue8m0 are scales of MX, and beside e2m1 those of
+        e4m3 of NVFP4, swizzled (128x4). Others as `problem` says.
+    d_scale: where scales of D's blocks go, which the kernel computes: an array as for A.
     device: where host arrays are multiplied: "emulator", "cuda" or an ordinal. They are copied
         there and back. Arrays on a device are multiplied where they lie.
     context: whose settings, cache and kernels are used; None: `default_context(device)`.
@@ -69,7 +73,7 @@ def gemm(
     Returns D; where the epilogue writes more, D and a dict of that.
     """
     given = {**(operands or {}), **named}
-    fixed = (a, b, c, alpha, beta, a_scale, b_scale, out)
+    fixed = (a, b, c, alpha, beta, a_scale, b_scale, d_scale, out)
     if stream is None:
         settled, is_current = current([a, b, out, *given.values()])
     else:
@@ -110,7 +114,7 @@ def gemm(
 
 
 _MOST_RECORDED = 4096
-_FIXED = ("a", "b", "c", "alpha", "beta", "a_scale", "b_scale", "out")
+_FIXED = ("a", "b", "c", "alpha", "beta", "a_scale", "b_scale", "d_scale", "out")
 assert len(_FIXED) == FIXED_COUNT
 
 
@@ -119,6 +123,8 @@ def _resolve(field: str, value: Any, stream: int, is_current: bool) -> Any:
     if value is None:
         return None
     if isinstance(value, (float, int, numbers.Real)) and field not in ("a", "b", "c", "out"):
+        if field in ("a_scale", "b_scale", "d_scale"):
+            refuse(field, "it is a number", "multiply alpha by it, or give an f32 array of it")
         return to_number(field, value)
     return look_at(field, value, stream, is_current)
 
@@ -136,17 +142,19 @@ def _run(
     look: Callable[[str, Any], View],
 ) -> tuple[Any, Recorded | None]:
     """Derives the problem, finds or makes its kernel and launches it. The record is for others."""
-    a, b, c, alpha, beta, a_scale, b_scale, out = values[:FIXED_COUNT]
+    a, b, c, alpha, beta, a_scale, b_scale, d_scale, out = values[:FIXED_COUNT]
     given = {
         name: value if form is None else Given(value, *form)
         for (name, form), value in zip(forms, values[FIXED_COUNT:])
     }
     call = Derivation(a, b, c, dtype, look)
+    call.has_d_scale = d_scale is not None
     d = call.read_d(out, epilogue, context)
     if dtype is not None and dtype != d:
         refuse("dtype", f"it is {dtype}, and out is {d}")
     used, results = call.read_operands(epilogue, given, d, context)
-    text = call.problem_text(a_scale, b_scale, problem, sizes)
+    scales = {"a_scale": a_scale, "b_scale": b_scale, "d_scale": d_scale}
+    text = call.problem_text(scales, problem, sizes)
     made = call.out.source
     if results:
         made = (made, {name: view.source for name, view in results.items()})
@@ -173,8 +181,7 @@ def _run(
         c=c,
         alpha=alpha,
         beta=beta,
-        a_scale=a_scale,
-        b_scale=b_scale,
+        **scales,
         stream=stream,
     )
     if kernel is None:

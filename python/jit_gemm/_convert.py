@@ -6,6 +6,7 @@ The library's own conversions, jit_gemm/convert.h, over arrays.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from typing import Any
@@ -18,16 +19,16 @@ from ._view import (
     FROM_NAME,
     HOST,
     NO_ELEMENTS,
+    PAIRS,
     TO_FORMAT,
     TO_NAME,
     View,
     is_packed,
     look_at,
+    packed,
 )
 
-# e2m1 lies two in a byte, so that an array's elements are pairs of it.
-_TYPES = [*(name for name in BITS if name != NO_ELEMENTS), "e2m1"]
-_PAIRS = "e2m1"
+_TYPES = [name for name in BITS if name != NO_ELEMENTS]
 _F32 = ("f32", "tf32")
 # What holds the bits of a type that an array's library lacks.
 _BITS_NAME = {8: "uint8", 16: "uint16"}
@@ -36,7 +37,7 @@ _BITS_FORMAT = {8: "B", 16: "H"}
 
 def _item_bits(dtype: str) -> int:
     """Bits of what an array counts."""
-    return 8 if dtype == _PAIRS else BITS[dtype]
+    return 8 if dtype == PAIRS else BITS[dtype]
 
 
 def _known(dtype: Any) -> str:
@@ -51,12 +52,15 @@ def _on_host(field: str, array: Any) -> View:
         refuse(field, "it lies on a device", "copy it to the host")
     if not is_packed(found):
         refuse(field, f"its strides {found.strides} have gaps", "copy it to a packed array")
+    if found.dtype == PAIRS:  # as bytes
+        shape = (*found.shape[:-1], found.shape[-1] // 2)
+        return dataclasses.replace(found, shape=shape, strides=packed(shape), bits=8)
     return found
 
 
 def _narrow_shape(field: str, shape: tuple[int, ...], dtype: str) -> tuple[int, ...]:
     """The shape of an array of `dtype` with elements of this shape."""
-    if dtype != _PAIRS:
+    if dtype != PAIRS:
         return shape
     if not shape:
         return (1,)
@@ -149,7 +153,7 @@ def to_float(array: Any, dtype: str | None = None, out: Any = None) -> Any:
             "give an array whose elements have as many, such as uint16 for bf16",
         )
     shape = source.shape or (1,)
-    wide = (*shape[:-1], 2 * shape[-1]) if dtype == _PAIRS else source.shape
+    wide = (*shape[:-1], 2 * shape[-1]) if dtype == PAIRS else source.shape
     result, target = _result(out, source, wide, "f32")
     lib = library()
     check(

@@ -16,8 +16,9 @@ from ._epilogue import Epilogue, NamedEpilogue, Operand, is_gated, named_epilogu
 from ._errors import refuse
 from ._launch import default_d
 from ._operands import Given, Sizes, derive_kind, is_number
+from ._scales import words_of
 from ._shape import Plane
-from ._view import BITS, View
+from ._view import BITS, PAIRS, View
 
 _make_epilogue = functools.lru_cache(maxsize=4096)(Epilogue)
 
@@ -56,6 +57,7 @@ class Derivation:
                     "with a batch",
                 )
         self.dtype = dtype
+        self.has_d_scale = False
         self.out = a  # until it is known
         self.declared: Epilogue | None = None
         self.epilogue_name = ""
@@ -99,6 +101,12 @@ class Derivation:
         if not self.is_empty() and a.shape[-1] == 0:
             refuse("a", f"its shape {a.shape} has no columns: there is nothing to add up")
         d = self.dtype or default_d(a.dtype)
+        if out is None and self.dtype is None and d == PAIRS and not self.has_d_scale:
+            refuse(
+                "dtype",
+                "A's elements are e2m1, and those of D would need scales",
+                'give dtype="bf16", or d_scale',
+            )
         if d not in BITS:
             refuse("dtype", f"there is no type {d}", "one of " + ", ".join(BITS))
         if out is None:
@@ -203,7 +211,7 @@ class Derivation:
     # -------------------------------------------------------------------------- problem
 
     def problem_text(
-        self, a_scale: View | None, b_scale: View | None, more: str, sizes: str | None
+        self, scales: dict[str, View | None], more: str, sizes: str | None
     ) -> str:
         """The text form of the problem that these arrays are."""
         s = self.sizes
@@ -228,9 +236,19 @@ class Derivation:
         d_layout, d_align = _layout(d)
         if d_layout:
             text.append("d_layout=column")
-        for name, scale, size in (("a_scale", a_scale, s.m), ("b_scale", b_scale, s.n)):
-            if scale is not None and f"{name}=" not in more:
-                text.append(f"{name}=" + self._scale_kind(name, scale, size))
+        extents = {"a_scale": (s.m, k), "b_scale": (s.n, k), "d_scale": (s.m, s.d_columns)}
+        for name, scale in scales.items():
+            if scale is None or f"{name}=" in more:
+                continue
+            element = {"a": self.a, "b": self.b, "d": self.out}[name[0]].dtype
+            rows, columns = extents[name]
+            if d_layout and name[0] == "d":
+                rows, columns = columns, rows  # as it lies in memory
+            said = words_of(name, scale, rows, columns, s.batch, element, more)
+            text.append(said)
+            if said.endswith(("=tensor", "=vector")):
+                along = "row_vector" if name == "b_scale" else "column_vector"
+                self.vectors.append((along, scale))
         input_align = min(a_align, b_align)
         output_align = min(d_align, self._other_alignment(bool(d_layout)))
         if input_align < _shape.LARGEST_ALIGNMENT and "input_align=" not in more:
@@ -239,21 +257,6 @@ class Derivation:
             text.append(f"output_align={output_align}")
         head = " ".join(f"{name}={value}" for name, value in words.items())
         return " ".join([head, *text, more]).strip()
-
-    def _scale_kind(self, name: str, view: View, size: int) -> str:
-        shape = view.shape[1:] if len(view.shape) > 1 and view.shape[0] == self.sizes.batch else ()
-        if all(n == 1 for n in view.shape) or (shape and all(n == 1 for n in shape)):
-            along = "tensor"
-        else:
-            along = "vector"
-        self.vectors.append(("row_vector" if name == "b_scale" else "column_vector", view))
-        if along == "vector" and size not in view.shape:
-            refuse(
-                name,
-                f"its shape is {view.shape}, and there must be one value or {size}",
-                f'blocks are said by problem="{name}=1x128"',
-            )
-        return along
 
     def _other_alignment(self, is_column_major: bool) -> int:
         """What C, operands and scales allow of D's alignment."""

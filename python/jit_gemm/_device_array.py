@@ -119,6 +119,8 @@ class DeviceArray:
         which stream has written it last."""
         if self.is_emulated:
             raise BufferError("memory of an emulated device: copy it with to_host()")
+        if self.dtype not in TO_DLPACK:
+            raise BufferError(f"DLPack has no {self.dtype}: copy it with to_host()")
         if stream != -1:
             self.context.synchronize()
         return _dlpack.give(

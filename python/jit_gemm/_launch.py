@@ -81,16 +81,19 @@ class Launch:
         self.args = _abi.Args(struct_size=ctypes.sizeof(_abi.Args))
         self.places: list[tuple[_abi.Arg | None, str, View]] = []
         self.m = self.n = self.k = 0
+        self.a_row_count = 0  # of A: more or fewer than M where an index names them
         self.batch = 1
         self.is_host = False
 
     # ------------------------------------------------------------------------- looking
 
-    def look(self, field: str, array: Any, dtype: str, is_written: bool = False) -> View:
-        """An array of this type; it is an argument of the launch."""
+    def look(
+        self, field: str, array: Any, dtype: str, is_written: bool = False, other: Any = ()
+    ) -> View:
+        """An array of this type, or another with its bits; it is an argument of the launch."""
         view = look_at(field, array, self.stream, self._is_current)
         called = {"tf32": "f32", "ue4m3": "e4m3"}.get(dtype, dtype)
-        if view.dtype not in (dtype, called):
+        if view.dtype not in (dtype, called, *other):
             refuse(field, f"its elements are {view.dtype}, and the problem says {dtype}")
         if is_written and view.read_only:
             refuse(field, "it is read-only, and the launch writes it")
@@ -139,6 +142,7 @@ class Launch:
             self.m = self._put_index("a_rows", a_rows)
             self.args.a_row_count = rows = self._rows_of("a", first)
         batch = self.batch
+        self.a_row_count = rows
         plane = _shape.plane("a", first, rows, self.k, 1 if facts.is_stacked("a") else batch)
         self._put(self.args.a, plane.transposed() if facts.is_mn_major("a") else plane, "a")
         plane = _shape.plane("b", second, self.k, self.n, 1 if facts.is_stacked("b") else batch)
@@ -211,6 +215,7 @@ class Launch:
         problem = self.facts.problem
         self.m, self.n, self.k = problem.m.size, problem.n.size, problem.k.size
         self.batch = problem.batch.size
+        self.a_row_count = self.m
         for field, array in matrices.items():
             letter = "d" if field == "out" else field
             if array is None and letter == "c":

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _put_address = struct.Struct("=Q").pack_into
 _FACTORS = ("alpha", "beta")
-# Arguments of `gemm` before the operands: a, b, c, alpha, beta, a_scale, b_scale, out.
-FIXED_COUNT = 8
+# Arguments of `gemm` before the operands: a, b, c, alpha, beta, scales of A, B and D, out.
+FIXED_COUNT = 9
 
 
 def signature(value: Any) -> Any:
@@ -45,7 +45,7 @@ def signature(value: Any) -> Any:
 class Recorded:
     """The bytes of a launch's arguments, and where addresses and numbers go.
 
-    names, values: what `gemm` was given, views, numbers and None; of the names the first eight are
+    names, values: what `gemm` was given, views, numbers and None; of the names the first nine are
     its own, the others operands. `out` and `results` are what it returned; those that it made are
     made anew.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scales of A, B and D among the arguments of a launch."""
+"""Scales of A, B and D: which a call's arrays are, and how they become arguments of a launch."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from ._launch import Launch
 from ._library import library
 from ._view import View
 
+BLOCK = 128
+_ROW, _COLUMN = 0, 1  # layouts, as numbers of the C interface
+# Of scales of a byte: types of their own, and bytes and words of four as others keep them.
+_BYTES = ("ue8m0", "ue4m3", "e4m3")
+_SAME_BITS = {8: ("uint8", "format B"), 32: ("s32", "uint32", "format I")}
+
 
 def put_scale(launch: Launch, name: str, array: Any) -> None:
     """`name`: a_scale, b_scale or d_scale; the problem says what they are."""
@@ -26,13 +32,19 @@ def put_scale(launch: Launch, name: str, array: Any) -> None:
     if scale.kind == ScaleKind.NONE:
         refuse(name, f"the problem has no scales of {letter.upper()}", f"name {name} in it")
     dtype = DTYPE_NAMES[scale.dtype] if scale.dtype else _block_dtype(scale)
-    view = launch.look(name, array, dtype, letter == "d")
+    other: tuple[str, ...] = ()
+    if dtype in _BYTES:
+        other = _SAME_BITS[8] + (_SAME_BITS[32] if scale.layout not in (_ROW, _COLUMN) else ())
+    view = launch.look(name, array, dtype, letter == "d", other)
     arg: _abi.Arg = getattr(launch.args, name)
     batch = 1 if launch.facts.is_stacked(name) else launch.batch
     if scale.kind == ScaleKind.BLOCK:
-        _check_blocks(launch, name, scale, view, batch)
+        extent = _extent(launch, letter)
+        has_strides = letter != "d" and dtype == "f32"
+        if not (has_strides and _put_strides(arg, view, scale, *extent, name, batch)):
+            _check_packed(name, scale, view, *extent, batch)
     else:
-        count = launch.m if letter == "a" else launch.n
+        count = launch.n if letter == "b" else launch.a_row_count
         size = count if scale.kind == ScaleKind.VECTOR else 1
         axis = 1 if letter == "b" or size == 1 else 0
         if view.shape:
@@ -46,12 +58,50 @@ def _block_dtype(scale: _abi.Scale) -> str:
     return {32: "ue8m0", 16: "ue4m3"}.get(scale.block_k, "f32")
 
 
-def _check_blocks(launch: Launch, name: str, scale: _abi.Scale, view: View, batch: int) -> None:
-    """All that the kernel reads or writes is there, packed from the array's address on."""
-    rows = launch.n if name[0] == "b" else launch.m
-    columns = launch.d_columns if name[0] == "d" else launch.k
-    if name[0] == "d" and launch.facts.is_column_major:
+def _extent(launch: Launch, letter: str) -> tuple[int, int]:
+    """Rows that have scales, and elements along the dimension that blocks run along."""
+    rows = launch.n if letter == "b" else launch.m if letter == "d" else launch.a_row_count
+    columns = launch.d_columns if letter == "d" else launch.k
+    if letter == "d" and launch.facts.is_column_major:
         rows, columns = columns, rows  # as it lies in memory
+    return rows, columns
+
+
+def _put_strides(
+    arg: _abi.Arg, view: View, scale: _abi.Scale, rows: int, columns: int, name: str, batch: int
+) -> bool:
+    """Of an array with a scale at (row, block), or of B at (block, row): its strides, if they are
+    those of the layout. False: its shape is another one."""
+    count, blocks = -(-rows // scale.block_mn), -(-columns // scale.block_k)
+    by_columns = scale.layout == _COLUMN
+    is_one = False
+    for shape, along_k in (((count, blocks), 1), ((blocks, count), 0)):
+        is_own = view.shape[-2:] == shape and (along_k == 1 or name == "b_scale")
+        if len(view.shape) not in (2, 3) or not is_own:
+            continue
+        is_one = True
+        plane = _shape.plane(name, view, *shape, batch)
+        if by_columns == (along_k == 1):
+            plane = plane.transposed()
+        if plane.is_row_major():
+            arg.ld = plane.row_step if plane.rows > 1 else 0
+            arg.batch_stride = plane.batch_stride
+            return True
+    if not is_one:
+        return False
+    words = "row" if by_columns else "column"
+    refuse(
+        name,
+        f"strides {view.strides} of shape {view.shape} are not those of its layout, "
+        + ("column" if by_columns else "row"),
+        f"name {name}_layout={words} in the problem, or copy the array",
+    )
+
+
+def _check_packed(
+    name: str, scale: _abi.Scale, view: View, rows: int, columns: int, batch: int
+) -> None:
+    """All that the kernel reads or writes is there, packed from the array's address on."""
     size = ctypes.c_size_t()
     reference = ctypes.byref(scale)
     check(library().jit_gemm_scales_bytes(reference, rows, columns, ctypes.byref(size)))
@@ -66,3 +116,69 @@ def _check_blocks(launch: Launch, name: str, scale: _abi.Scale, view: View, batc
             f"{size.value * batch} bytes",
             "docs/scales.md has the layouts",
         )
+
+
+# ------------------------------------------------------------------------ what arrays mean
+
+
+def words_of(
+    name: str, view: View, rows: int, columns: int, batch: int, element: str, more: str
+) -> str:
+    """What a problem's text says of scales of so many rows, and elements along K, of a matrix of
+    type `element`; of f32 with one value or one for each row: tensor or vector."""
+    shape = view.shape
+    if len(shape) > 1 and shape[0] == batch and batch > 1:
+        shape = shape[1:]
+    if view.dtype in _SAME_BITS[8]:
+        refuse(
+            name,
+            f"its elements are {view.dtype}, of which nothing says what they are",
+            f'give jit_gemm.view({name}, "ue8m0") or "ue4m3"',
+        )
+    if view.dtype in _BYTES:
+        return _byte_words(name, view, shape, element, more)
+    if name == "d_scale":
+        wanted = f"({rows}, {-(-columns // BLOCK)})"
+    elif all(n == 1 for n in shape):
+        return f"{name}=tensor"
+    elif rows in shape and all(n == 1 for n in shape if n != rows) and shape.count(rows) == 1:
+        return f"{name}=vector"
+    else:
+        wanted = f"one value, {rows}"
+    blocks = -(-columns // BLOCK)
+    for block, count in (("1x128", rows), ("128x128", -(-rows // BLOCK))):
+        own = (blocks, count) if name == "b_scale" else (count, blocks)
+        if shape != own:
+            continue
+        along = view.strides[-2] if name == "b_scale" else view.strides[-1]
+        layout = "" if f"{name}_layout=" in more else f" {name}_layout=column"
+        return f"{name}={block}" + (layout if along != 1 and blocks > 1 else "")
+    refuse(
+        name,
+        f"its shape is {view.shape}, and there must be {wanted}, or one for each 128 of K: "
+        + " or ".join(
+            str((blocks, n) if name == "b_scale" else (n, blocks))
+            for n in dict.fromkeys((rows, -(-rows // BLOCK)))
+        ),
+        f'other blocks and layouts are said by problem="{name}=1x128"',
+    )
+
+
+def _byte_words(name: str, view: View, shape: tuple[int, ...], element: str, more: str) -> str:
+    """MX where they are powers of two, else NVFP4."""
+    kind = "mx" if view.dtype == "ue8m0" else "nv"
+    if kind == "nv" and element != "e2m1":
+        refuse(
+            name,
+            f"its elements are {view.dtype}, which are the scales of e2m1, not of {element}",
+            "give scales of f32 or of ue8m0",
+        )
+    if f"{name}_layout=" in more:
+        return f"{name}={kind}"
+    if len(shape) != 1:
+        refuse(
+            name,
+            f"its shape {view.shape} does not say how these scales lie",
+            f'say it, problem="{name}_layout=row" or 128x4, 8x4, mn_k4; flat arrays are 128x4',
+        )
+    return f"{name}={kind} {name}_layout=128x4"

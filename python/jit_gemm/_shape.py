@@ -50,10 +50,9 @@ class Plane:
 
     def alignment(self, pointer: int) -> int:
         """Bytes, up to 16, that address, rows and batches of the row-major matrix share."""
-        size = self.view.bits // 8
-        bits = pointer | self.ld() * size | LARGEST_ALIGNMENT
+        bits = pointer | self.ld() * self.view.bits // 8 | LARGEST_ALIGNMENT
         if self.batch_stride > 0:
-            bits |= self.batch_stride * size
+            bits |= self.batch_stride * self.view.bits // 8
         return bits & -bits
 
 

@@ -19,7 +19,8 @@ from ._errors import refuse
 # Element types: name here, bits, names of numpy, ml_dtypes and torch, code of DLPack, format of
 # the buffer protocol.
 BITS = {"bf16": 16, "f16": 16, "f32": 32, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "s32": 32}
-BITS |= {"ue8m0": 8, "ue4m3": 8, "s64": 64}
+BITS |= {"ue8m0": 8, "ue4m3": 8, "s64": 64, "e2m1": 4}
+PAIRS = "e2m1"  # two of them are a byte, and what arrays count
 NO_ELEMENTS = "s64"  # addresses and strides
 FROM_NAME = {
     "bfloat16": "bf16",
@@ -28,6 +29,7 @@ FROM_NAME = {
     "float8_e4m3fn": "e4m3",
     "float8_e5m2": "e5m2",
     "float8_e8m0fnu": "ue8m0",
+    "float4_e2m1fn_x2": "e2m1",
     "int8": "s8",
     "int32": "s32",
     "int64": "s64",
@@ -69,15 +71,16 @@ class View:
         """Addresses of the first byte and behind the last one."""
         if 0 in self.shape:
             return self.pointer, self.pointer
-        size = self.bits // 8
         low = sum(min(s * (n - 1), 0) for n, s in zip(self.shape, self.strides))
         high = sum(max(s * (n - 1), 0) for n, s in zip(self.shape, self.strides))
-        return self.pointer + low * size, self.pointer + (high + 1) * size
+        return self.pointer + low * self.bits // 8, self.pointer + (high + 1) * self.bits // 8
 
     def with_dtype(self, field: str, dtype: str) -> View:
         """The same bits, called another type."""
         if dtype not in BITS:
             refuse(field, f"there is no type {dtype}", "one of " + ", ".join(BITS))
+        if dtype == PAIRS and self.bits == 8:
+            return self.in_pairs(field)
         if BITS[dtype] != self.bits:
             refuse(
                 field,
@@ -85,6 +88,32 @@ class View:
                 "give an array whose elements have as many, such as uint16 for bf16",
             )
         return dataclasses.replace(self, dtype=dtype)
+
+
+    def in_pairs(self, field: str) -> View:
+        """Elements of e2m1, two in each byte of this array: side by side along its packed
+        dimension."""
+        if self.dtype == "float4_e2m1fn":
+            refuse(
+                field,
+                "its elements of 4 bits lie one in a byte",
+                'pack two: jit_gemm.from_float(values, "e2m1")',
+            )
+        packed_ones = [i for i, stride in enumerate(self.strides) if stride == 1]
+        axes = [i for i in packed_ones if self.shape[i] > 1] or packed_ones
+        if not axes:
+            refuse(
+                field,
+                f"strides {self.strides}: no dimension of it is packed, and two elements of "
+                "e2m1 are a byte",
+                "copy it to a contiguous array",
+            )
+        shape, strides = list(self.shape), [2 * stride for stride in self.strides]
+        shape[axes[-1]] *= 2
+        strides[axes[-1]] = 1
+        return dataclasses.replace(
+            self, shape=tuple(shape), strides=tuple(strides), dtype=PAIRS, bits=4
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +128,8 @@ def view(array: Any, dtype: str) -> Typed:
     """Reads the bits of an array as another type of the same size.
 
     For types that the array's library lacks: `view(x, "bf16")` of a uint16 array of numpy,
-    `view(x, "e4m3")` of a uint8 one.
+    `view(x, "e4m3")` of a uint8 one. `view(x, "e2m1")` of uint8 has twice as many elements along
+    the dimension that is packed, the first in the lower half of a byte.
     """
     if dtype not in BITS:
         refuse("dtype", f"there is no type {dtype}", "one of " + ", ".join(BITS))
@@ -249,7 +279,7 @@ def _of_torch(field: str, torch: Any, tensor: Any, stream: int, is_current: bool
     if place.type == "cuda" and not is_current:
         # Not every version exports 8-bit floats, and the wait is the same.
         held = _dlpack.take(tensor.detach().as_strided((0,), (1,)).view(torch.uint8), stream)
-    return View(
+    found = View(
         tensor.data_ptr(),
         tuple(tensor.shape),
         tensor.stride(),
@@ -260,6 +290,7 @@ def _of_torch(field: str, torch: Any, tensor: Any, stream: int, is_current: bool
         (tensor, held),
         tensor,
     )
+    return found.in_pairs(field) if found.dtype == PAIRS else found
 
 
 def _of_dlpack(field: str, array: Any, stream: int) -> View:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Element types and scales, against numpy in f64."""
 
+import functools
 import unittest
 
 from support import (
+    DEVICE,
     CompilerTest,
     context,
     expect_close,
@@ -32,6 +34,43 @@ def decode_e4m3(bits):
         value = (8 + fraction) * 2.0 ** (exponent - 10) if exponent else fraction * 2.0**-9
         table.append(numpy.nan if code & 127 == 127 else -value if code & 128 else value)
     return numpy.array(table)[bits]
+
+
+def spread(scales, block, rows, k):
+    """The scale of each element, of blocks of `block` rows and 128 along K."""
+    return numpy.repeat(numpy.repeat(wide(scales), block, 0), 128, 1)[:rows, :k]
+
+
+def places(rows, blocks):
+    """Where the scales of rows and blocks lie in layout 128x4, from its definition."""
+    r, kb = numpy.indices((rows, blocks))
+    piece = r // 128 * -(-blocks // 4) + kb // 4
+    return piece * 512 + r % 32 * 16 + r % 128 // 32 * 4 + kb % 4
+
+
+def aligned(array):
+    """A copy at a multiple of 32 bytes, of which elements of e2m1 beside larger ones begin."""
+    raw = numpy.empty(array.nbytes + 32, numpy.uint8)
+    begin = -raw.ctypes.data % 32
+    copy = raw[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def swizzle(scales):
+    rows, blocks = scales.shape
+    flat = numpy.full(-(-rows // 128) * -(-blocks // 4) * 512, 0xFF, numpy.uint8)
+    flat[places(rows, blocks)] = scales
+    return flat
+
+
+def swizzle_back(flat, rows, blocks):
+    return flat[places(rows, blocks)]
+
+
+@functools.lru_cache(maxsize=None)
+def blackwell():
+    return jit_gemm.Context("emulator", arch="sm_100a")
 
 
 class Names(unittest.TestCase):
@@ -114,11 +153,129 @@ class Types(CompilerTest):
         second = decode_e4m3(b) * numpy.repeat(wide(b_scale), 128, 1)
         numpy.testing.assert_allclose(result, first @ second.T, rtol=1e-3, atol=0.05)
         kernel = jit_gemm.Gemm(context(), f"{m}x{n}x{k} e4m3 d=f32 {words}")
-        for wrong in (a_scale[:, :1], numpy.repeat(a_scale, 2, 0)[::2], a_scale[1:]):
-            with self.assertRaisesRegex(jit_gemm.ArgumentError, "a_scale: .*320 bytes"):
+        for wrong, why in (
+            (a_scale[:, :1], "320 bytes"),
+            (a_scale[1:], "320 bytes"),
+            (numpy.asfortranarray(a_scale), "name a_scale_layout=column in the problem"),
+        ):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, "a_scale: .*" + why):
                 kernel.run(
                     inputs[0], jit_gemm.view(b.T, "e4m3"), result, a_scale=wrong, b_scale=b_scale
                 )
+
+    def test_scales_of_blocks_are_those_that_shapes_and_strides_say(self):
+        m, n, k = 130, 258, 300
+        a = rng().integers(0, 127, (m, k)).astype(numpy.uint8)
+        b = rng().integers(0, 127, (n, k)).astype(numpy.uint8)
+        inputs = jit_gemm.view(a, "e4m3"), jit_gemm.view(b.T, "e4m3")
+        for a_block, b_block in ((1, 128), (1, 1), (128, 1)):
+            first = rng().uniform(0.001, 0.01, (-(-m // a_block), 3)).astype(numpy.float32)
+            second = rng().uniform(0.001, 0.01, (-(-n // b_block), 3)).astype(numpy.float32)
+            wide_a = decode_e4m3(a) * spread(first, a_block, m, k)
+            wide_b = decode_e4m3(b) * spread(second, b_block, n, k)
+            gaps = numpy.full((len(first), 7), numpy.nan, numpy.float32)
+            gaps[:, 1:4] = first
+            for a_scale, b_scale in (
+                (first, second.T),
+                (numpy.asfortranarray(first), numpy.ascontiguousarray(second.T)),
+                (gaps[:, 1:4], second.T),
+            ):
+                result = jit_gemm.gemm(
+                    *inputs, dtype="f32", a_scale=a_scale, b_scale=b_scale, context=context()
+                )
+                numpy.testing.assert_allclose(result, wide_a @ wide_b.T, rtol=1e-3, atol=0.05)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, r"b_scale: .*\(3, 258\) or \(3, 3\)"):
+            jit_gemm.gemm(*inputs, dtype="f32", a_scale=first, b_scale=second, context=context())
+
+    def test_scales_of_rows_by_an_index_are_those_of_all_of_a(self):
+        m, n, k, rows = 200, 32, 256, 64
+        a = rng().integers(0, 127, (rows, k)).astype(numpy.uint8)
+        b = rng().integers(0, 127, (n, k)).astype(numpy.uint8)
+        index = rng().integers(0, rows, m).astype(numpy.int32)
+        blocks = rng().uniform(0.001, 0.01, (rows, 2)).astype(numpy.float32)
+        for words, scale, wide_scale in (
+            ("1x128", blocks, spread(blocks, 1, rows, k)),
+            ("vector", blocks[:, 0].copy(), wide(blocks[:, :1])),
+        ):
+            problem = f"{m}x{n}x{k} e4m3 d=f32 a_rows=indexed a_scale={words}"
+            out = numpy.zeros((m, n), numpy.float32)
+            jit_gemm.Gemm(context(), problem).run(
+                jit_gemm.view(a, "e4m3"),
+                jit_gemm.view(b.T, "e4m3"),
+                out,
+                a_scale=scale,
+                a_rows=index,
+            )
+            wanted = (decode_e4m3(a) * wide_scale)[index] @ decode_e4m3(b).T
+            numpy.testing.assert_allclose(out, wanted, rtol=2e-3, atol=0.05)
+
+    @unittest.skipIf(DEVICE != "emulator", "sm_100a's tensor core multiplies by them")
+    def test_mx_and_nvfp4_are_flat_scales_and_pairs_of_e2m1(self):
+        m, n, k = 40, 96, 256
+        a, b = (rng().integers(0, 256, (rows, k // 2)).astype(numpy.uint8) for rows in (m, n))
+        wide_a, wide_b = (jit_gemm.to_float(x, "e2m1").astype(float) for x in (a, b))
+        for block, codes, dtype in ((16, (48, 72), "ue4m3"), (32, (124, 131), "ue8m0")):
+            scales, flat = [], []
+            for rows in (m, n):
+                own = rng().integers(*codes, (rows, k // block)).astype(numpy.uint8)
+                values = jit_gemm.to_float(own, dtype)
+                scales.append(numpy.repeat(values, block, 1))
+                flat.append(jit_gemm.view(swizzle(own), dtype))
+            result = jit_gemm.gemm(
+                jit_gemm.view(a, "e2m1"),
+                jit_gemm.view(b.T, "e2m1"),
+                dtype="f32",
+                alpha=0.5,
+                a_scale=flat[0],
+                b_scale=flat[1],
+                context=blackwell(),
+            )
+            wanted = 0.5 * (wide_a * scales[0]) @ (wide_b * scales[1]).T
+            numpy.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-3)
+
+    @unittest.skipIf(DEVICE != "emulator", "sm_100a's tensor core multiplies by them")
+    def test_scales_of_a_byte_are_bits_of_any_array_of_as_many(self):
+        m, n, k = 40, 96, 256
+        a = aligned(rng().integers(0, 256, (m, k // 2)).astype(numpy.uint8))
+        b = rng().integers(0, 127, (n, k)).astype(numpy.uint8)
+        own = [rng().integers(124, 131, (rows, k // 32)).astype(numpy.uint8) for rows in (m, n)]
+        words = numpy.ascontiguousarray(own[1].view(numpy.int32).T)  # mn_k4
+        kernel = jit_gemm.Gemm(
+            blackwell(),
+            f"{m}x{n}x{k} a=mxfp4 a_scale_layout=row b=mxfp8 b_scale_layout=mn_k4 d=f32",
+        )
+        result = numpy.zeros((m, n), numpy.float32)
+        inputs = jit_gemm.view(a, "e2m1"), jit_gemm.view(b.T, "e4m3")
+        kernel.run(*inputs, result, a_scale=own[0], b_scale=words)
+        first, second = (numpy.repeat(2.0 ** (x - 127.0), 32, 1) for x in own)
+        wanted = (jit_gemm.to_float(a, "e2m1") * first) @ (decode_e4m3(b) * second).T
+        numpy.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-2)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "a_scale: .*a_scale_layout=row"):
+            two = jit_gemm.view(own[0], "ue8m0")
+            jit_gemm.gemm(*inputs, dtype="f32", a_scale=two, b_scale=two, context=blackwell())
+
+    def test_e2m1_with_its_scales_is_a_result(self):
+        m, n, k = 33, 128, 64
+        a = rng().integers(-9, 10, (m, k)).astype(numpy.int8)
+        b = rng().integers(-9, 10, (n, k)).astype(numpy.int8)
+        flat = numpy.zeros(-(-m // 128) * 128 * n // 16, numpy.uint8)
+        result = jit_gemm.gemm(
+            a,
+            b.T,
+            dtype="e2m1",
+            problem="output_align=1",
+            d_scale=jit_gemm.view(flat, "ue4m3"),
+            context=context(),
+        )
+        self.assertEqual((result.shape, result.dtype), ((m, n // 2), numpy.uint8))
+        scales = jit_gemm.to_float(swizzle_back(flat, m, n // 16), "ue4m3")
+        found = jit_gemm.to_float(result, "e2m1") * numpy.repeat(scales, 16, 1)
+        values = product(a, b.T).clip(-6 * 448, 6 * 448)
+        self.assertLess(numpy.linalg.norm(found - values) / numpy.linalg.norm(values), 0.15)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "dtype: .*give dtype="):
+            jit_gemm.gemm(
+                jit_gemm.view(result, "e2m1"), jit_gemm.view(result.T, "e2m1"), context=context()
+            )
 
     def test_computed_scales_are_those_of_blocks_as_d_lies(self):
         m, n, k = 160, 300, 64
