@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "api/manifest_lines.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/lines.h"
 #include "plan/named_epilogue.h"
 #include "plan/operand_text.h"
 #include "plan/planned_device.h"
@@ -103,30 +103,6 @@ struct epilogue_draft {
     struct jg_str code;
 };
 
-static jit_gemm_status fail_at_line(const struct jg_lines *reader, jit_gemm_status status,
-                                    const char *hint, const char *text)
-{
-    char where[JIT_GEMM_NAME_SIZE + 64];
-    if (reader->block != NULL) {
-        snprintf(where, sizeof(where), "manifest line %zu, epilogue '%s'", reader->line,
-                 reader->block);
-    } else {
-        snprintf(where, sizeof(where), "manifest line %zu", reader->line);
-    }
-    return jg_fail(status, where, hint, "%s", text);
-}
-
-/* Puts the line before an error that a lower floor reported. */
-static jit_gemm_status forward_at_line(const struct jg_lines *reader,
-                                       jit_gemm_status status)
-{
-    if (status == JIT_GEMM_OK || status == JIT_GEMM_ERR_COMPILE ||
-        status == JIT_GEMM_ERR_NO_MEMORY) {
-        return status;
-    }
-    return fail_at_line(reader, status, "", jg_error_text());
-}
-
 static bool copy_piece(char *target, const char *piece, size_t size)
 {
     if (size == 0 || size >= JIT_GEMM_NAME_SIZE || memchr(piece, '\0', size) != NULL) {
@@ -142,12 +118,12 @@ static jit_gemm_status read_operand(const struct jg_lines *reader, const char *r
 {
     const uint32_t index = draft->epilogue.operand_count;
     if (index >= JIT_GEMM_MAX_OPERANDS) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                            "an epilogue has at most 16 operands", "too many operands");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT,
+                                "an epilogue has at most 16 operands", "too many operands");
     }
-    JG_TRY(forward_at_line(reader,
-                           jg_operand_parse(rest, size, ' ', draft->operand_names[index],
-                                            &draft->operands[index])));
+    JG_TRY(jg_manifest_forward(reader, jg_operand_parse(rest, size, ' ',
+                                                        draft->operand_names[index],
+                                                        &draft->operands[index])));
     draft->epilogue.operand_count++;
     return JIT_GEMM_OK;
 }
@@ -162,21 +138,21 @@ static jit_gemm_status read_source(struct jg_lines *reader, const char *rest, si
     const char *piece = NULL;
     size_t length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, INT32_MAX, &bytes)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the number of bytes is missing or out of range");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                                "the number of bytes is missing or out of range");
     }
     length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, INT32_MAX, &line)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the first line is missing or out of range");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                                "the first line is missing or out of range");
     }
     if (size == 0 || memchr(rest, '\0', size) != NULL) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the source name is missing or has a zero byte");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                                "the source name is missing or has a zero byte");
     }
     if ((size_t)bytes >= reader->size - reader->offset ||
         reader->text[reader->offset + (size_t)bytes] != '\n') {
-        return fail_at_line(
+        return jg_manifest_fail(
             reader, JIT_GEMM_ERR_ARGUMENT,
             "count the bytes of the snippet, without the line feed after it",
             "the source does not end after that many bytes");
@@ -195,8 +171,8 @@ static jit_gemm_status read_source(struct jg_lines *reader, const char *rest, si
     }
     reader->offset += (size_t)bytes + 1;
     if (!jg_lines_next(reader) || !jg_line_is(reader, "end")) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end",
-                            "the epilogue does not end after its source");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write: end",
+                                "the epilogue does not end after its source");
     }
     return JIT_GEMM_OK;
 }
@@ -207,21 +183,25 @@ static jit_gemm_status read_snippet(struct jg_lines *reader, struct epilogue_dra
     const size_t begin = reader->offset;
     draft->source_line = reader->line + 1;
     while (jg_lines_next(reader)) {
+        const size_t size = (size_t)(reader->start - (reader->text + begin));
+        jg_line_trim(reader);
         if (!jg_line_is(reader, "end")) {
             continue;
         }
-        const size_t size = (size_t)(reader->start - (reader->text + begin));
         if (size <= 1) {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: d = acc;",
-                                "the snippet is empty");
+            return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write: d = acc;",
+                                    "the snippet is empty");
         }
         draft->epilogue.source = reader->text + begin;
-        draft->epilogue.source_size = size - 1; /* less its last line feed */
+        draft->epilogue.source_size = size - 1; /* less its last line end */
+        if (size >= 2 && reader->text[begin + size - 2] == '\r') {
+            draft->epilogue.source_size--;
+        }
         return JIT_GEMM_OK;
     }
-    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                        "write a line with the word end behind the snippet",
-                        "the manifest ends inside a snippet");
+    return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT,
+                            "write a line with the word end behind the snippet",
+                            "the manifest ends inside a snippet");
 }
 
 /* "ptx" or "ltoir" */
@@ -241,22 +221,24 @@ static jit_gemm_status read_code_lines(struct jg_lines *reader, int64_t bytes,
             JG_TRY(jg_str_status(code));
             return (int64_t)code->size == bytes
                        ? JIT_GEMM_OK
-                       : fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                      "give the code whole, as it was written",
-                                      "the code has another number of bytes than it says");
+                       : jg_manifest_fail(
+                             reader, JIT_GEMM_ERR_ARGUMENT,
+                             "give the code whole, as it was written",
+                             "the code has another number of bytes than it says");
         }
         if (!jg_base64_parse_line(reader->start, reader->length, code)) {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "write the code as base64, in lines of whole groups",
-                                "the line is no base64");
+            return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT,
+                                    "write the code as base64, in lines of whole groups",
+                                    "the line is no base64");
         }
         if ((int64_t)code->size > bytes) {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end, after the code",
-                                "the code has more bytes than it says");
+            return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT,
+                                    "write: end, after the code",
+                                    "the code has more bytes than it says");
         }
     }
-    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: end, after the code",
-                        "the manifest ends inside an epilogue");
+    return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write: end, after the code",
+                            "the manifest ends inside an epilogue");
 }
 
 /* The code line, the code and the line "end". */
@@ -268,18 +250,19 @@ static jit_gemm_status read_code(struct jg_lines *reader, const char *rest, size
     int64_t bytes = 0;
     size_t length = jg_line_take_piece(&rest, &size, &piece);
     if (!parse_code_kind(piece, length, &draft->epilogue.code_kind)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the kind of code is missing or unknown");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                                "the kind of code is missing or unknown");
     }
     length = jg_line_take_piece(&rest, &size, &piece);
     if (!jg_number_parse(piece, length, 1, JIT_GEMM_MAX_CODE_BYTES, &bytes)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the number of bytes is missing or out of range");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, hint,
+                                "the number of bytes is missing or out of range");
     }
     length = jg_line_take_piece(&rest, &size, &piece);
     if (length == 0 || size == 0 || memchr(piece, '\0', length + 1 + size) != NULL) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, hint,
-                            "the symbol or the source name is missing, or has a zero byte");
+        return jg_manifest_fail(
+            reader, JIT_GEMM_ERR_ARGUMENT, hint,
+            "the symbol or the source name is missing, or has a zero byte");
     }
     draft->symbol = jg_copy_text(piece, length);
     draft->source_name = jg_copy_text(rest, size);
@@ -294,71 +277,26 @@ static jit_gemm_status read_code(struct jg_lines *reader, const char *rest, size
     return JIT_GEMM_OK;
 }
 
-/* Does the line say where a text of the user's stands? A file's name may have a '#'. */
-static bool has_file_name(const struct jg_lines *reader)
-{
-    const char *rest = NULL;
-    size_t size = 0;
-    return jg_line_take_keyword(reader, "source", &rest, &size) ||
-           jg_line_take_keyword(reader, "code", &rest, &size);
-}
-
-/* The next line of the format, without blanks around it and comments; false at the end. */
-static bool next_item(struct jg_lines *reader)
-{
-    while (jg_lines_next(reader)) {
-        jg_line_trim(reader);
-        if (jg_line_is_skipped(reader)) {
-            continue;
-        }
-        if (!has_file_name(reader)) {
-            jg_line_cut_comment(reader);
-        }
-        return true;
-    }
-    return false;
-}
-
-/* The item does not begin with one of these words. */
-static jit_gemm_status fail_unknown_item(const struct jg_lines *reader, const char *what,
-                                         const char *const *words, size_t count)
-{
-    const char *space = memchr(reader->start, ' ', reader->length);
-    const size_t size = space != NULL ? (size_t)(space - reader->start) : reader->length;
-    struct jg_nearest nearest = jg_nearest_begin(reader->start, size);
-    struct jg_key_list list = {"begin the line with"};
-    for (size_t i = 0; i < count; i++) {
-        jg_key_list_add(&list, words[i]);
-        jg_nearest_try(&nearest, words[i], strlen(words[i]));
-    }
-    jg_key_list_ask(&list, &nearest);
-    char text[160];
-    snprintf(text, sizeof(text), "%s %s", jg_quote(reader->start, size).text, what);
-    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, list.text, text);
-}
-
 static jit_gemm_status read_draft_lines(struct jg_lines *reader,
                                         struct epilogue_draft *draft)
 {
-    static const char *const words[] = {"operand", "snippet", "source", "code"};
-    while (next_item(reader)) {
+    while (jg_manifest_next(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (jg_line_take_keyword(reader, "operand", &rest, &size)) {
+        if (jg_manifest_take(reader, "operand", &rest, &size)) {
             JG_TRY(read_operand(reader, rest, size, draft));
-        } else if (jg_line_take_keyword(reader, "source", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "source", &rest, &size)) {
             return read_source(reader, rest, size, draft);
         } else if (jg_line_is(reader, "snippet")) {
             return read_snippet(reader, draft);
-        } else if (jg_line_take_keyword(reader, "code", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "code", &rest, &size)) {
             return read_code(reader, rest, size, draft);
         } else {
-            return fail_unknown_item(reader, "begins no line of an epilogue", words,
-                                     sizeof(words) / sizeof(words[0]));
+            return jg_manifest_fail_in_epilogue(reader);
         }
     }
-    return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: snippet, its lines, end",
-                        "the manifest ends inside an epilogue");
+    return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write: snippet, its lines, end",
+                            "the manifest ends inside an epilogue");
 }
 
 void jg_manifest_locate_error(const struct jg_manifest *manifest, const char *epilogue)
@@ -424,8 +362,8 @@ static jit_gemm_status read_draft(struct jg_lines *reader, const char *rest, siz
     draft->epilogue.name = draft->name;
     draft->epilogue.operands = draft->operands;
     if (!copy_piece(draft->name, rest, size)) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write: epilogue NAME",
-                            "the epilogue's name is missing or too long");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write: epilogue NAME",
+                                "the epilogue's name is missing or too long");
     }
     reader->block = draft->name;
     const jit_gemm_status status = read_draft_lines(reader, draft);
@@ -441,7 +379,7 @@ static jit_gemm_status register_draft(struct jg_lines *reader, const char *rest,
     const struct jg_lines at_start = {.line = reader->line, .block = draft->name};
     JG_TRY(read_draft(reader, rest, size, draft));
     JG_TRY(note_snippet(manifest, draft));
-    const jit_gemm_status status = forward_at_line(
+    const jit_gemm_status status = jg_manifest_forward(
         &at_start, jg_registry_add(manifest->epilogues, log, &draft->epilogue));
     if (status == JIT_GEMM_ERR_COMPILE) {
         jg_manifest_locate_error(manifest, draft->name);
@@ -527,8 +465,8 @@ static jit_gemm_status check_plain_text(const struct jg_lines *reader, const cha
 {
     return memchr(rest, '\0', size) == NULL
                ? JIT_GEMM_OK
-               : fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
-                              "the line has a zero byte");
+               : jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "write plain text",
+                                  "the line has a zero byte");
 }
 
 static jit_gemm_status read_problem(const struct jg_lines *reader, const char *rest,
@@ -541,7 +479,7 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
     }
     const jit_gemm_status status = parse_problem(text, manifest);
     jg_free(text);
-    return forward_at_line(reader, status);
+    return jg_manifest_forward(reader, status);
 }
 
 /* The place of the next one; NULL: no memory. */
@@ -574,7 +512,7 @@ static jit_gemm_status read_side(const struct jg_lines *reader, enum jg_side_kin
     }
     const jit_gemm_status status = jg_side_kernel_parse(kind, text, side);
     jg_free(text);
-    JG_TRY(forward_at_line(reader, status));
+    JG_TRY(jg_manifest_forward(reader, status));
     manifest->side_count++;
     return JIT_GEMM_OK;
 }
@@ -586,25 +524,27 @@ static jit_gemm_status read_first_line(struct jg_lines *reader)
     const char *oddity = jg_lines_oddity(reader);
     if (oddity != NULL) {
         reader->line = 1;
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                            "save it as plain text, in UTF-8 without a mark and with line "
-                            "feeds",
-                            oddity);
+        return jg_manifest_fail(
+            reader, JIT_GEMM_ERR_ARGUMENT,
+            "save it as plain text, in UTF-8 without a mark and with line "
+            "feeds",
+            oddity);
     }
     if (!jg_lines_next(reader) || reader->length < prefix_size ||
         memcmp(reader->start, prefix, prefix_size) != 0) {
         reader->line = 1;
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                            "put the line 'jit_gemm manifest 1' first, before comments; "
-                            "jit_gemm_context_write_manifest does",
-                            "this is no manifest: it does not begin with "
-                            "'jit_gemm manifest 1'");
+        return jg_manifest_fail(
+            reader, JIT_GEMM_ERR_ARGUMENT,
+            "put the line 'jit_gemm manifest 1' first, before comments; "
+            "jit_gemm_context_write_manifest does",
+            "this is no manifest: it does not begin with "
+            "'jit_gemm manifest 1'");
     }
     if (reader->length != sizeof(first_line) - 1 ||
         memcmp(reader->start, first_line, reader->length) != 0) {
-        return fail_at_line(reader, JIT_GEMM_ERR_VERSION,
-                            "write it again with this version of the library",
-                            "a manifest of another format; this library reads format 1");
+        return jg_manifest_fail(
+            reader, JIT_GEMM_ERR_VERSION, "write it again with this version of the library",
+            "a manifest of another format; this library reads format 1");
     }
     return JIT_GEMM_OK;
 }
@@ -627,17 +567,17 @@ static jit_gemm_status read_arch(const struct jg_lines *reader, const char *name
         snprintf(text, sizeof(text), "this version has no kernels for %s",
                  jg_quote(name, size).text);
         jg_key_list_ask(&list, &nearest);
-        return fail_at_line(reader, JIT_GEMM_ERR_UNSUPPORTED, list.text, text);
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_UNSUPPORTED, list.text, text);
     }
     for (size_t i = 0; i < manifest->arch_count; i++) {
         if (manifest->archs[i] == found) {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name each once",
-                                "an architecture is named twice");
+            return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "name each once",
+                                    "an architecture is named twice");
         }
     }
     if (manifest->arch_count == JG_MANIFEST_MOST_ARCHS) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
-                            "a manifest has at most 16 architectures");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
+                                "a manifest has at most 16 architectures");
     }
     manifest->archs[manifest->arch_count++] = found;
     return JIT_GEMM_OK;
@@ -660,8 +600,8 @@ static jit_gemm_status read_device(const struct jg_lines *reader, const char *re
                                    size_t size, struct jg_manifest *manifest)
 {
     if (manifest->device_count == JG_MANIFEST_MOST_DEVICES) {
-        return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
-                            "a manifest plans for at most 16 devices");
+        return jg_manifest_fail(reader, JIT_GEMM_ERR_ARGUMENT, "name fewer",
+                                "a manifest plans for at most 16 devices");
     }
     char *text = jg_copy_text(rest, size);
     if (text == NULL) {
@@ -669,15 +609,16 @@ static jit_gemm_status read_device(const struct jg_lines *reader, const char *re
     }
     struct jg_device_facts *device = &manifest->devices[manifest->device_count];
     const jit_gemm_status status =
-        forward_at_line(reader, jg_planned_device_parse(text, "plan_for", device));
+        jg_manifest_forward(reader, jg_planned_device_parse(text, "plan_for", device));
     jg_free(text);
     JG_TRY(status);
     for (size_t i = 0; i < manifest->device_count; i++) {
         if (jg_arch_for_device(&manifest->devices[i]) == jg_arch_for_device(device)) {
-            return fail_at_line(reader, JIT_GEMM_ERR_ARGUMENT,
-                                "a manifest for each, or one of both without the lines and "
-                                "a prewarm with each one's --plan-for",
-                                "two devices of one architecture are planned for");
+            return jg_manifest_fail(
+                reader, JIT_GEMM_ERR_ARGUMENT,
+                "a manifest for each, or one of both without the lines and "
+                "a prewarm with each one's --plan-for",
+                "two devices of one architecture are planned for");
         }
     }
     manifest->device_count++;
@@ -687,27 +628,24 @@ static jit_gemm_status read_device(const struct jg_lines *reader, const char *re
 static jit_gemm_status read_items(struct jg_lines *reader, struct jg_log *log,
                                   struct jg_manifest *manifest)
 {
-    static const char *const words[] = {"epilogue", "problem", "pack",
-                                        "combine",  "arch",    "plan_for"};
     JG_TRY(read_first_line(reader));
-    while (next_item(reader)) {
+    while (jg_manifest_next(reader)) {
         const char *rest = NULL;
         size_t size = 0;
-        if (jg_line_take_keyword(reader, "epilogue", &rest, &size)) {
+        if (jg_manifest_take(reader, "epilogue", &rest, &size)) {
             JG_TRY(read_epilogue(reader, rest, size, log, manifest));
-        } else if (jg_line_take_keyword(reader, "problem", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "problem", &rest, &size)) {
             JG_TRY(read_problem(reader, rest, size, manifest));
-        } else if (jg_line_take_keyword(reader, "pack", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "pack", &rest, &size)) {
             JG_TRY(read_side(reader, JG_SIDE_PACK, rest, size, manifest));
-        } else if (jg_line_take_keyword(reader, "combine", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "combine", &rest, &size)) {
             JG_TRY(read_side(reader, JG_SIDE_COMBINE, rest, size, manifest));
-        } else if (jg_line_take_keyword(reader, "arch", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "arch", &rest, &size)) {
             JG_TRY(read_archs(reader, rest, size, manifest));
-        } else if (jg_line_take_keyword(reader, "plan_for", &rest, &size)) {
+        } else if (jg_manifest_take(reader, "plan_for", &rest, &size)) {
             JG_TRY(read_device(reader, rest, size, manifest));
         } else {
-            return fail_unknown_item(reader, "begins no line of a manifest", words,
-                                     sizeof(words) / sizeof(words[0]));
+            return jg_manifest_fail_item(reader);
         }
     }
     return JIT_GEMM_OK;

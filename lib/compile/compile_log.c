@@ -324,8 +324,10 @@ static int add_snippet_messages(const char *log, const struct jg_epilogue *epilo
         struct jg_str text = {0};
         struct jg_str hint = {0};
         clean_text(&message, &text);
-        jg_snippet_hint(epilogue, jg_str_text(&text),
-                        find_place(epilogue, message.line, message.column), &hint);
+        if (message.is_error) {
+            jg_snippet_hint(epilogue, jg_str_text(&text),
+                            find_place(epilogue, message.line, message.column), &hint);
+        }
         jg_error_add(message.is_error ? JIT_GEMM_SEVERITY_ERROR : JIT_GEMM_SEVERITY_WARNING,
                      JIT_GEMM_DIAGNOSTIC_SNIPPET, message.line, message.column,
                      epilogue->source_name, jg_str_text(&text), jg_str_text(&hint));

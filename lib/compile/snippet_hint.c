@@ -88,16 +88,21 @@ static void list_functions(struct jg_str *out)
     }
 }
 
+/* Of gated pairs there are two accumulators, of all else one. */
+static bool is_in_scope(const struct jg_epilogue *epilogue, int name)
+{
+    const bool is_of_pair = name == ACC0_NAME || name == ACC1_NAME;
+    return epilogue->is_gated ? name != ACC_NAME : !is_of_pair;
+}
+
 static void list_names(const struct jg_epilogue *epilogue, struct jg_str *out)
 {
     const char *separator = "names in scope: ";
     for (int i = 0; i < SCOPE_COUNT; i++) {
-        const bool is_of_pair = i == ACC0_NAME || i == ACC1_NAME;
-        if (epilogue->is_gated ? i == ACC_NAME : is_of_pair) {
-            continue;
+        if (is_in_scope(epilogue, i)) {
+            jg_str_printf(out, "%s%s", separator, scope_names[i]);
+            separator = ", ";
         }
-        jg_str_printf(out, "%s%s", separator, scope_names[i]);
-        separator = ", ";
     }
     for (uint32_t i = 0; i < epilogue->operand_count; i++) {
         const char *name = epilogue->operands[i].name;
@@ -237,7 +242,9 @@ static void explain_unknown_word(const struct jg_epilogue *epilogue, const char 
     }
     struct jg_nearest nearest = jg_nearest_begin(word, strlen(word));
     for (int i = 0; i < SCOPE_COUNT && !is_call; i++) {
-        jg_nearest_try(&nearest, scope_names[i], strlen(scope_names[i]));
+        if (is_in_scope(epilogue, i)) {
+            jg_nearest_try(&nearest, scope_names[i], strlen(scope_names[i]));
+        }
     }
     for (uint32_t i = 0; i < epilogue->operand_count && !is_call; i++) {
         const char *name = epilogue->operands[i].name;
@@ -358,7 +365,8 @@ static const struct hint_row {
     {"user-defined literal", HINT_TEXT,
      "write float constants with a point and an f, such as 1.0f"},
     {"must have integral", HINT_TEXT,
-     "floats have no remainder and no bit operators; convert first, as in int(acc)"},
+     "floats have no remainder and no bit operators; a power is pow(x, y), bits are those "
+     "of int(acc)"},
     {"must have arithmetic", HINT_TEXT, "every value in a snippet is a float"},
     {"too many characters", HINT_TEXT, "write a number: characters mean nothing here"},
     {"cannot deduce the return type", HINT_TEXT,

@@ -18,14 +18,19 @@ struct piece {
 };
 
 /* The pieces between separators; the number of them, which is one more than fit if there
- * are too many. Those that are not there are empty. */
+ * are too many. Those that are not there are empty. Of blanks any number separates. */
 static int split(const char *text, size_t size, char separator,
                  struct piece ret_pieces[PIECE_COUNT])
 {
     int count = 0;
     size_t begin = 0;
     for (size_t i = 0; i <= size && count <= PIECE_COUNT; i++) {
-        if (i < size && text[i] != separator) {
+        const bool is_tab = separator == ' ' && i < size && text[i] == '\t';
+        if (i < size && text[i] != separator && !is_tab) {
+            continue;
+        }
+        if (separator == ' ' && i == begin && i < size) {
+            begin++;
             continue;
         }
         if (count < PIECE_COUNT) {

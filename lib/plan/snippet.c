@@ -84,7 +84,8 @@ static jit_gemm_status check_character(const struct scanner *scanner)
                                  "give a text without zero bytes",
                                  "zero byte in the snippet");
     }
-    if (c == '\r' && peek(scanner, 1) != '\n') {
+    const bool is_last = scanner->offset + 1 == scanner->size;
+    if (c == '\r' && peek(scanner, 1) != '\n' && !is_last) {
         return jg_snippet_refuse(scanner->epilogue, scanner->position,
                                  "end lines with a line feed",
                                  "carriage return inside of a line");
@@ -243,13 +244,39 @@ static void print_character(const struct scanner *scanner, char *buffer, size_t 
     snprintf(buffer, size, is_whole ? "U+%04X" : "0x%02x", is_whole ? code : first);
 }
 
+/* Does the '#' begin what may be meant for a directive? A comment of other languages may be
+ * any word. */
+static bool begins_directive(const struct scanner *scanner)
+{
+    static const char *const words[] = {"define", "include", "pragma", "undef", "if",
+                                        "ifdef",  "ifndef",  "else",   "elif",  "endif",
+                                        "line",   "error",   "warning"};
+    size_t ahead = 1;
+    while (peek(scanner, ahead) == ' ' || peek(scanner, ahead) == '\t') {
+        ahead++;
+    }
+    const char *word = scanner->text + scanner->offset + ahead;
+    size_t size = 0;
+    while (is_name_char(peek(scanner, ahead + size))) {
+        size++;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static jit_gemm_status check_punctuator(const struct scanner *scanner)
 {
     const char c = peek(scanner, 0);
     if (c == '#' || (c == '%' && peek(scanner, 1) == ':')) {
         return jg_snippet_refuse(
             scanner->epilogue, scanner->position,
-            "a snippet is statements only; name a constant with 'const float'",
+            c == '%' || begins_directive(scanner)
+                ? "a snippet is statements only; name a constant with 'const float'"
+                : "a comment begins with //",
             "preprocessor directives are not allowed in a snippet");
     }
     if (is_digraph(scanner)) {
@@ -338,6 +365,14 @@ static const struct {
     {"__shared__", "a snippet has no shared memory"},
     {"__syncthreads", "a snippet sees one element and cannot wait for others"},
     {"__syncwarp", "a snippet sees one element and cannot wait for others"},
+    {"__shfl_sync", "a snippet sees one element, and no other lane's"},
+    {"__shfl_up_sync", "a snippet sees one element, and no other lane's"},
+    {"__shfl_down_sync", "a snippet sees one element, and no other lane's"},
+    {"__shfl_xor_sync", "a snippet sees one element, and no other lane's"},
+    {"new", "use a local array of at most 1024 elements, or an operand"},
+    {"delete", "use a local array: nothing is to be freed"},
+    {"malloc", "use a local array of at most 1024 elements, or an operand"},
+    {"free", "use a local array: nothing is to be freed"},
     {"threadIdx", "use row, col and batch"},
     {"blockIdx", "use row, col and batch"},
     {"blockDim", "use M, N and K"},
@@ -366,7 +401,8 @@ static jit_gemm_status check_name(const struct scanner *scanner,
                                   const struct jg_token *token)
 {
     for (size_t i = 0; i < sizeof(forbidden_names) / sizeof(forbidden_names[0]); i++) {
-        if (jg_token_is(token, forbidden_names[i].name)) {
+        if (jg_token_is(token, forbidden_names[i].name) &&
+            !is_operand(scanner->epilogue, token)) {
             return jg_snippet_refuse(
                 scanner->epilogue, token->begin, forbidden_names[i].hint,
                 "'%s' is not allowed in a snippet", forbidden_names[i].name);

@@ -609,8 +609,8 @@ jit_gemm_status jg_snippet_names_finish(const struct jg_snippet_names *names)
         const bool is_named = names->first_d.line != 0;
         return jg_snippet_refuse(
             epilogue, is_named ? names->first_d : begin,
-            is_named ? "assign it, for instance 'd = acc;': it has no index, and a "
-                       "reference or a pointer to it is not followed"
+            is_named ? "assign it, for instance 'd = acc;': == compares, it has no index, "
+                       "and a reference or a pointer to it is not followed"
                      : "assign it, for instance 'd = acc;'",
             "the result 'd' is never assigned");
     }

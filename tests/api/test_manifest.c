@@ -130,13 +130,13 @@ Test(manifest, blanks_and_comments_stand_where_a_person_puts_them)
                                "d = acc + s; # no comment of a manifest\n"
                                "end\n"
                                "  problem 256x256x256 f16 epilogue=e\t# once\n";
-    static const char good[] = "jit_gemm manifest 1\n"
+    static const char good[] = "jit_gemm manifest 1\r\n"
                                "\t # of the first layer\n"
-                               "  epilogue e   # adds one\n"
-                               "\toperand s scalar f32  # by value\n"
-                               "    snippet\n"
-                               "d = acc + s;\n"
-                               "end\n"
+                               "  epilogue \te   # adds one\n"
+                               "\toperand  s\tscalar   f32  # by value\n"
+                               "    snippet\r\n"
+                               "d = acc + s;\r\n"
+                               "\tend \n"
                                "  problem 256x256x256 f16 epilogue=e\t# once  \n"
                                " pack bytes=1 from=row to=128x4 # scales\n";
     struct api_fixture fixture;
@@ -488,7 +488,22 @@ Test(manifest, mistakes_are_named_with_their_line)
         {"jit_gemm manifest 1\nepilogue e\nsnippet\n\nend\n", JIT_GEMM_ERR_ARGUMENT,
          "line 5, epilogue 'e': the snippet is empty"},
         {"jit_gemm manifest 1\nepilogue e\nsnippet now\n", JIT_GEMM_ERR_ARGUMENT,
-         "line 3, epilogue 'e': 'snippet' begins no line"},
+         "line 3, epilogue 'e': something stands behind 'snippet', or is missing there; begin "
+         "the text in the next line"},
+        {"jit_gemm manifest 1\nepilogue e\noperand s scalar f32\nend\n",
+         JIT_GEMM_ERR_ARGUMENT,
+         "line 4, epilogue 'e': the epilogue ends without a snippet; write: snippet, its"},
+        {"jit_gemm manifest 1\nepilogue e\nproblem 8x8x8 bf16\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3, epilogue 'e': 'problem' stands inside of an epilogue; write: snippet, its"},
+        {"jit_gemm manifest 1\nepilogue e\noperand\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 3, epilogue 'e': something stands behind 'operand', or is missing there"},
+        {"jit_gemm manifest 1\noperand s scalar f32\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 2: 'operand' stands outside of an epilogue; write: epilogue NAME, its"},
+        {"jit_gemm manifest 1\nepilogue\n", JIT_GEMM_ERR_ARGUMENT,
+         "line 2: nothing stands behind 'epilogue'"},
+        {"jit_gemm manifest 1\r\nepilogue\te\r\n snippet\r\nd = acc;\r\nreturn;\r\n\tend\r\n",
+         JIT_GEMM_ERR_COMPILE,
+         "2:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 5)"},
         {"jit_gemm manifest 1\nepilogue e\n# s\nsnippet\nd = acc;\nreturn;\nend\n",
          JIT_GEMM_ERR_COMPILE,
          "2:1: error: 'return' is not allowed in a snippet (epilogue 'e', manifest line 6)"},
