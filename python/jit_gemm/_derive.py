@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from . import _shape
@@ -143,10 +144,12 @@ class Derivation:
             own = named_epilogues().get(epilogue)
             registered = context.registered(epilogue)
             if own is None and registered is None:
+                near = get_close_matches(epilogue, named_epilogues(), 1)
                 refuse(
                     "epilogue",
                     f"'{epilogue}' is none of the library's own, and not registered",
-                    "`jit-gemm epilogue list` has them; or give a snippet",
+                    (f"did you mean {near[0]}? " if near else "")
+                    + "`jit-gemm epilogue list` has them; or give a snippet",
                 )
             known = own.operands_for(d) if own else registered.operands if registered else ()
             self.epilogue_name = epilogue
@@ -163,6 +166,8 @@ class Derivation:
         kind, role, dtype = "", "input", ""
         if isinstance(value, Given):
             kind, role, dtype, value = value.kind, value.role, value.dtype, value.value
+        if value is None and not kind:
+            raise TypeError(f"{name}: None is no array; leave it out, and the snippet's use of it")
         if value is None:
             return Operand(name, kind, dtype or d, role)
         if is_number(value):

@@ -158,7 +158,10 @@ class Arguments(unittest.TestCase):
         )
         self.expect("bias: the epilogue's operand bias:row_vector:f16 is missing", epilogue="bias")
         self.expect("x: the epilogue has no such operand", x=1)
-        self.expect("'biass' is none of the library's own", epilogue="biass")
+        self.expect("'biass' is none of the library's own.*mean bias", epilogue="biass")
+        self.expect("'mine' is none of the library's own.*registered; `", epilogue="mine")
+        with self.assertRaisesRegex(TypeError, "s: None is no array; leave it out"):
+            jit_gemm.gemm(self.a, self.b, context=context(), epilogue="d = acc * s;", s=None)
         self.expect(
             "bias: it is given as column_vector",
             epilogue="bias",
