@@ -133,7 +133,7 @@ static void resolve_cluster(struct jg_config_override *override)
         override->has_split_order = true;
     }
     if (!override->has_split_order || wanted->launch.split_order != JG_SPLIT_CLUSTER ||
-        (override->has_split_k && wanted->launch.split_k <= 1) || override->has_cluster) {
+        override->has_cluster) {
         return;
     }
     wanted->layout.cluster_m = wanted->layout.cluster_n = 1;

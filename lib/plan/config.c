@@ -293,6 +293,22 @@ static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *se
     return JIT_GEMM_OK;
 }
 
+/* What one part would have to be told is never dropped in silence. */
+static jit_gemm_status check_order(const struct jg_config_override *override)
+{
+    const struct jg_config_launch *launch = &override->values.launch;
+    if (!override->has_split_order || !override->has_split_k || launch->split_k > 1) {
+        return JIT_GEMM_OK;
+    }
+    static const char name[] = "split_order";
+    const struct jg_word word = {.key = name, .key_size = sizeof(name) - 1};
+    return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config",
+                   "leave split_order out, or give split_k=2 or more",
+                   "split_order=%s says how parts of K are added up, and split_k=1 makes "
+                   "none",
+                   find_key(&word)->names[launch->split_order]);
+}
+
 jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret_override)
 {
     struct jg_config_override override;
@@ -309,6 +325,7 @@ jit_gemm_status jg_config_parse(const char *text, struct jg_config_override *ret
                        "leave the other keys out, or give kernel=gemm",
                        "kernel=reference takes no other key");
     }
+    JG_TRY(check_order(&override));
     *ret_override = override;
     return JIT_GEMM_OK;
 }

@@ -37,7 +37,7 @@ static const char *const ring_names[] = {"input tiles",
                                          "scales of blocks",
                                          "cells of scales",
                                          "sums of the cluster's parts of K"};
-enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]) };
+enum { RING_PARTS = sizeof(ring_names) / sizeof(ring_names[0]), RING_WORKSPACE };
 
 static const char *name_of(const char *const *names, size_t count, uint32_t index)
 {
@@ -110,6 +110,11 @@ static void print_slot(const struct jg_debug_slot *slot, struct jg_str *out)
     if (slot->state == STATE_WAITED && slot->ring == RING_PARTS) {
         jg_str_printf(out, ": waited in vain for %u parts of the tile's sum, found %u",
                       slot->stage, slot->parity);
+    } else if (slot->state == STATE_WAITED && slot->ring == RING_WORKSPACE) {
+        jg_str_printf(out,
+                      ": found 0x%08x in a word of the workspace that counts: its bytes "
+                      "must be zero before the first launch that gets it",
+                      slot->parity);
     } else if (slot->state == STATE_WAITED) {
         jg_str_printf(
             out, ": waited in vain until stage %u of %s was %s, parity %u", slot->stage,

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders in which parts of K are added up, which give the same bits. */
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "jit_gemm/debug.h"
 #include "jit_gemm/device.h"
 #include "split_fixture.h"
 
@@ -110,5 +114,87 @@ Test(split_order, parts_that_write_a_share_each_give_the_bits_of_serial_order)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_serial_bits(&rows[i]);
+    }
+}
+
+struct filled {
+    const char *problem;
+    uint32_t word; /* that fills the workspace */
+};
+
+enum { NOT_COMPILED = 3 };
+
+/* A launch that gets such a workspace, in a process that ends with it: 0 if the launch
+ * failed, and where there is a debug build said why. */
+static int run_filled(const struct filled *row)
+{
+    const bool is_debug = strstr(row->problem, "debug=1") != NULL;
+    struct split_fixture fixture;
+    split_open(&fixture, strstr(row->problem, "mma=") != NULL ? "sm_100a" : "sm_90a",
+               "numbers=exact,sms=16,show=none", 0);
+    jit_gemm_problem problem;
+    jit_gemm *gemm = NULL;
+    split_check(jit_gemm_problem_parse(row->problem, &problem));
+    if (jit_gemm_create(fixture.context, &problem, &gemm) != JIT_GEMM_OK) {
+        return NOT_COMPILED;
+    }
+    const struct split_workspace workspace =
+        split_make_workspace(&fixture, split_workspace_bytes(gemm));
+    uint32_t words[LOCK_BYTES / sizeof(uint32_t)];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        words[i] = row->word;
+    }
+    split_check(
+        jit_gemm_device_upload(fixture.context, workspace.address, words, sizeof(words)));
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = fixture.a, .ld = K},
+                                .b = {.pointer = fixture.b, .ld = K},
+                                .d = {.pointer = fixture.d},
+                                .workspace = workspace.address};
+    split_check(jit_gemm_run(gemm, &args, NULL));
+    if (jit_gemm_device_synchronize(fixture.context) == JIT_GEMM_OK) {
+        return 1;
+    }
+    char report[4096] = "";
+    if (is_debug) {
+        split_check(jit_gemm_debug_report(gemm, report, sizeof(report), NULL));
+    }
+    return is_debug && strstr(report, "in a word of the workspace that counts: its bytes "
+                                      "must be zero before the first launch") == NULL
+               ? 2
+               : 0;
+}
+
+/* Whatever counted there would be taken for parts that have come, and D left as it was, or
+ * made of other sums. */
+Test(split_order, workspace_that_was_not_zero_ends_the_launch)
+{
+    static const struct filled rows[] = {
+        {"200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=4 debug=1", 3},
+        {"200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=4 "
+         "split_order=unordered",
+         1},
+        {"200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=4 "
+         "split_order=parallel",
+         0xffffffff},
+        {"200x136x520 bf16 d=f32 config=tile=64x128 cluster=1x1 split_k=4 "
+         "split_order=parallel debug=1",
+         1},
+        {"200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=4", 0x3f800000},
+        {"200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=4 "
+         "split_order=parallel",
+         0xffffffff}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const pid_t child = fork(); /* the device is dead afterwards */
+        if (child == 0) {
+            _exit(run_filled(&rows[i]));
+        }
+        int status = -1;
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_COMPILED) {
+            cr_skip_test("NVRTC is needed");
+        }
+        cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s with 0x%08x: %x",
+                  rows[i].problem, rows[i].word, (unsigned)status);
     }
 }

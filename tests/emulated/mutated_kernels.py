@@ -211,6 +211,24 @@ KERNELS = {
         "run": ["129x136x520", "bf16", "--arch", "sm_90a", "--config",
                 "tile=128x128 cluster=2x1 stages=3 split_k=3 split_order=parallel"],
     },
+    "sm_100a parts of K with a share each": {
+        "of": "tcgen05.mma",
+        "sms": 12,
+        "only": "shares", "harmless": {
+            **SHARES, **{("shares: drop bar.warp.sync", i): CONVERGES for i in (0, 1, 2, 3, 6)},
+            ("shares: drop bar.warp.sync", 4): LOADED_BY_ALL},
+        "run": ["129x136x520", "bf16", "--arch", "sm_100a", "--config",
+                "mma=128x64 cluster=1x1 stages=3 split_k=3 split_order=parallel"],
+    },
+    "sm_100a pair, parts of K with a share each": {
+        "of": "tcgen05.mma",
+        "sms": 12,
+        "only": "shares", "harmless": {
+            **SHARES, **{("shares: drop bar.warp.sync", i): CONVERGES for i in (*range(4), *range(6, 11))},
+            ("shares: drop bar.warp.sync", 4): LOADED_BY_ALL},
+        "run": ["257x136x520", "bf16", "--arch", "sm_100a", "--config",
+                "mma=256x128 cluster=2x1 stages=3 split_k=3 split_order=parallel"],
+    },
     # Only what reductions add (the rest is that of kernels above): a team's warps above each
     # other and side by side, in two steps.
     "sm_90a reductions": {

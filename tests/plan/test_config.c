@@ -307,6 +307,11 @@ Test(config, every_message)
          "wave, from 2 to 1024"},
         {"split_order=any", "config: 'any' at column 13 is no value of 'split_order'; give "
                             "serial, unordered, cluster or parallel"},
+        {"split_k=1 split_order=parallel",
+         "config: split_order=parallel says how parts of K are added up, and split_k=1 makes "
+         "none; leave split_order out, or give split_k=2 or more"},
+        {"split_order=cluster split_k=1",
+         "config: split_order=cluster says how parts of K"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},

@@ -6,6 +6,10 @@
 // same struct and numbers).
 //
 // Without JG_DEBUG a wait is a wait, and everything else is empty. Called by: all who wait.
+//
+// Words of a workspace that count are zero between launches. They count in steps that data
+// do not have, so that a word which was not zero is no number of steps: then the kernel
+// traps, in every build, before anybody takes it for parts that have come.
 #pragma once
 #include <jg/common/work_tile.cuh>
 #include <jg/ptx/clock.cuh>
@@ -20,8 +24,8 @@ enum class Role : u32 { kLoad, kMma, kEpilogueLoad, kEpilogue, kScheduler };
 // epilogue loads that warps read; of accumulators; of work; the sign that the load has
 // begun (kThrottle), and that it has sent its first stages (kLoadOrder); of scales of
 // blocks, and cells of tensor memory for such scales; sums of parts that the CTAs of a
-// cluster have for each other, a step of adding up instead of a stage; and parts of a
-// tile's sum, a count instead of a stage.
+// cluster have for each other, a step of adding up instead of a stage; parts of a tile's
+// sum, a count instead of a stage; and a word of a workspace that was not zero.
 enum class Ring : u32 {
     kTiles,
     kWarps,
@@ -32,7 +36,8 @@ enum class Ring : u32 {
     kScales,
     kScaleCells,
     kClusterSums,
-    kParts
+    kParts,
+    kWorkspace
 };
 enum class Side : u32 { kFull, kEmpty };
 
@@ -44,6 +49,9 @@ struct BarrierId {
 };
 
 enum : u32 { kPollNs = 32 }; // between two looks at a counter
+
+enum : u32 { kCountStep = 0x9e3779b1, kCountInverse = 0x0e8b2f51 };
+static_assert(kCountStep * kCountInverse == 1, "of each other");
 
 #ifdef JG_DEBUG
 
@@ -125,18 +133,10 @@ JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const BarrierId &id)
     }
 }
 
-// Blocks until that many parts have counted; acquires at GPU scope.
-JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
+// Ends the kernel: the word was not zero before the launch, nor what this one makes of it.
+JG_DEVICE void refuse_workspace(u32 word)
 {
-    const u64 start = ptx::global_timer_ns();
-    u32 counted = ptx::load_acquire(counter);
-    while (counted < parts) {
-        if (ptx::global_timer_ns() - start > kLimitNs) {
-            give_up(BarrierId{Ring::kParts, Side::kFull, parts}, counted);
-        }
-        ptx::sleep_ns(kPollNs);
-        counted = ptx::load_acquire(counter);
-    }
+    give_up(BarrierId{Ring::kWorkspace, Side::kFull, 0}, word);
 }
 
 #else
@@ -149,13 +149,39 @@ JG_DEVICE void wait_relaxed(u64 *barrier, u32 parity, const BarrierId &)
 {
     ptx::mbarrier_wait_relaxed(barrier, parity);
 }
-JG_DEVICE void wait_for_parts(u64 counter, u32 parts)
+JG_DEVICE void refuse_workspace(u32)
 {
-    while (ptx::load_acquire(counter) < parts) {
-        ptx::sleep_ns(kPollNs);
-    }
+    ptx::trap();
 }
 
 #endif
+
+// How many steps a word of a workspace has counted, of `most` at most.
+JG_DEVICE u32 count_steps(u32 word, u32 most)
+{
+    const u32 count = word * kCountInverse;
+    if (count > most) {
+        refuse_workspace(word);
+    }
+    return count;
+}
+
+// Blocks until `parts` of `most` have counted; acquires at GPU scope.
+JG_DEVICE void wait_for_parts(u64 counter, u32 parts, u32 most)
+{
+#ifdef JG_DEBUG
+    const u64 start = ptx::global_timer_ns();
+#endif
+    u32 counted = count_steps(ptx::load_acquire(counter), most);
+    while (counted < parts) {
+#ifdef JG_DEBUG
+        if (ptx::global_timer_ns() - start > kLimitNs) {
+            give_up(BarrierId{Ring::kParts, Side::kFull, parts}, counted);
+        }
+#endif
+        ptx::sleep_ns(kPollNs);
+        counted = count_steps(ptx::load_acquire(counter), most);
+    }
+}
 
 } // namespace jg::debug

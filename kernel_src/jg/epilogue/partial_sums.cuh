@@ -3,13 +3,13 @@
 // it, multiplied by themselves or by their cluster (cluster_sums.cuh).
 //
 // Each warpgroup's part of a tile has workspace tiles for accumulators, of 32 bits each,
-// and a lock: a word that counts the parts which these hold. Serial: all parts but the last
-// store theirs in a workspace tile of their own, and count 1, whichever comes first. The
-// last part waits for all of them (fixup) and adds them up in the order of K, so that the
-// sum is the same in every launch. Unordered: part 0 stores its accumulators in the only
-// workspace tile, and the parts between add theirs as they come after it. The last part
-// clears the lock for the next launch, and goes through the ordinary epilogue with the sums
-// added to what it reads (SummedAccumulators), or to its registers where those are the
+// and a lock: a word that counts the parts which these hold (waits.cuh). Serial: all parts
+// but the last store theirs in a workspace tile of their own, and count 1, whichever comes
+// first. The last part waits for all of them (fixup) and adds them up in the order of K, so
+// that the sum is the same in every launch. Unordered: part 0 stores its accumulators in
+// the only workspace tile, and the parts between add theirs as they come after it. The last
+// part clears the lock for the next launch, and goes through the ordinary epilogue with the
+// sums added to what it reads (SummedAccumulators), or to its registers where those are the
 // accumulators (add_to). Why a wait ends: tile_order.cuh.
 //
 // A workspace tile is ordered by fragments: every thread finds the four values of its group
@@ -94,7 +94,7 @@ class PartialSums {
         }
         ptx::named_barrier_sync(barrier_id_, kThreads);
         if (threadIdx.x % kThreads == 0) {
-            ptx::add_release(lock_, 1);
+            ptx::add_release(lock_, debug::kCountStep);
         }
     }
 
@@ -144,7 +144,7 @@ class PartialSums {
     JG_DEVICE void wait(u32 parts, bool clear) const
     {
         if (threadIdx.x % kThreads == 0) {
-            debug::wait_for_parts(lock_, parts);
+            debug::wait_for_parts(lock_, parts, kOthers);
             if (clear) { // nobody else will look at it in this launch
                 ptx::store_global_bits<4>(lock_, 0);
             }

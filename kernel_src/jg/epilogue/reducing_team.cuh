@@ -33,6 +33,7 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
+#include <jg/debug/waits.cuh>
 #include <jg/epilogue/fold_results.cuh>
 #include <jg/epilogue/reduced_block.cuh>
 #include <jg/epilogue/thread_values.cuh>
@@ -359,8 +360,10 @@ class ReducingTeam {
             const u64 counter =
                 workspace_ +
                 (static_cast<u64>(param.batch_step) + block.counter) * sizeof(u32);
-            const u32 before = ptx::add_acquire_release(counter, 1);
-            const bool last = before + 1 == block.tiles * Partition::kTeams;
+            const u32 others = block.tiles * Partition::kTeams - 1;
+            const bool last =
+                debug::count_steps(ptx::add_acquire_release(counter, debug::kCountStep),
+                                   others) == others;
             if (last) { // nobody else will look at it in this launch
                 ptx::store_global_bits<4>(counter, 0);
             }

@@ -11,11 +11,13 @@
 //
 // The parts count in a word of the tile, of 64 bits, which is 0 between launches: those
 // that have come, those that will not look at it any more, and a bit for each share whose
-// owner has left without it. A part waits for the others, but not for ever: they may have
-// no place to run while it holds its own. After 50 us it leaves its share to the
-// part that comes last, which finds the bit in the answer to its own count, and writes that
-// share too. So no part depends on another that does not run; that all run at once, which
-// the plan sees to, is what makes it fast. The last to leave makes the word 0.
+// owner has left without it. Those that have come count once more, in steps, so that who
+// comes sees whether the word began with 0, and traps where it did not. A part waits for
+// the others, but not for ever: they may have no place to run while it holds its own. After
+// 50 us it leaves its share to the part that comes last, which finds the bit in the answer
+// to its own count, and writes that share too. So no part depends on another that does not
+// run; that all run at once, which the plan sees to, is what makes it fast. The last to
+// leave makes the word 0.
 //
 // store and next by all warps that hold accumulators; meet by the warp that loads,
 // which counts and waits beside them. Waits: on two named barriers between these, and the
@@ -52,9 +54,11 @@ class WorkspaceShares : public TileShares<Config, Partition, Config::kSplitK,
     enum : u32 { kMeeting = 32 * (kWarps + 1) }; // with the warp that loads
     enum : u64 { kPartBytes = kWarps * Shares::kWarpBytes };
     // Of the word.
-    enum : u64 { kArrival = 1, kDeparture = 1 << 8 };
+    enum : u32 { kStep = 935, kFirstStep = 16 };
+    enum : u64 { kArrival = 1 | kStep << kFirstStep, kDeparture = 1 << 8 };
     enum : u32 { kCount = 0xff, kFirstLeft = 32 };
-    static_assert(kParts <= kCount && kShares <= 32, "counts and bits of a word");
+    static_assert(kParts <= kCount && kParts * kStep < 1 << 16 && kShares <= 32,
+                  "counts and bits of a word");
     enum : u64 { kPatienceNs = 50000 };
 
   public:
@@ -192,11 +196,23 @@ class WorkspaceShares : public TileShares<Config, Partition, Config::kSplitK,
         return static_cast<u32>(word) & kCount;
     }
 
+    // Has this launch made the word, before another part comes?
+    static JG_DEVICE bool is_made_here(u64 word)
+    {
+        const u32 counts = static_cast<u32>(word);
+        const u32 come = counts & kCount, gone = counts >> 8 & kCount;
+        return counts >> kFirstStep == come * kStep && come < kParts && gone <= come &&
+               __popc(static_cast<u32>(word >> kFirstLeft)) <= gone;
+    }
+
     // A bit for each, when they can be written; `stays`: has this part still to leave?
     static JG_DEVICE u32 find_shares(u64 word, u32 part, bool &stays)
     {
         const u32 own = part < kShares ? 1u << part : 0;
         const u64 before = ptx::add_acquire_release_wide(word, kArrival);
+        if (!is_made_here(before)) {
+            debug::refuse_workspace(static_cast<u32>(before));
+        }
         if (count_of(before) + 1 == kParts) {
             return own | static_cast<u32>(before >> kFirstLeft);
         }
