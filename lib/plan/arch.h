@@ -36,10 +36,10 @@ struct jg_derived {
     struct jg_box a_scale_box, b_scale_box;
     int team_columns; /* of D, or of its transpose, that a team of warps has of a tile; 0:
                          as the chip has it */
-    int out_bytes;   /* of D that a team has in shared memory, of an output stage; 0: as the
-                        chip has it */
-    int b_rows;      /* of a CTA's tile of B, that its stages are loaded with */
-    int scale_slots; /* of the ring of scales of blocks; 0 where there is none */
+    int out_bytes; /* of D that a team has in shared memory, of an output stage; 0: as the
+                      chip has it */
+    int a_rows, b_rows;   /* of a CTA's tiles, that its stages are loaded with */
+    int scale_slots;      /* of the ring of scales of blocks; 0 where there is none */
     struct jg_row_warps { /* that bring scales of A and of B which lie row by row; 0: they
                              are copied one by one, or there are none */
         int a, b;

@@ -464,6 +464,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     print_number("kASwizzleAtom", derived->a_box.atom, out);
     print_number("kBSwizzleBytes", derived->b_box.row_bytes, out);
     print_number("kBSwizzleAtom", derived->b_box.atom, out);
+    print_number("kALoadedRows", derived->a_rows, out);
     print_number("kBLoadedRows", derived->b_rows, out);
     print_name("SchedulerKind", "kScheduler", schedulers[config->launch.scheduler], out);
     print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(choice)], out);

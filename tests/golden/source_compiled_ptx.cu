@@ -30,6 +30,7 @@ struct Config {
     enum : jg::u32 { kASwizzleAtom = 0 };
     enum : jg::u32 { kBSwizzleBytes = 0 };
     enum : jg::u32 { kBSwizzleAtom = 0 };
+    enum : jg::u32 { kALoadedRows = 0 };
     enum : jg::u32 { kBLoadedRows = 0 };
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;

@@ -40,6 +40,7 @@ struct Config {
     enum : jg::u32 { kASwizzleAtom = 16 };
     enum : jg::u32 { kBSwizzleBytes = 128 };
     enum : jg::u32 { kBSwizzleAtom = 16 };
+    enum : jg::u32 { kALoadedRows = 128 };
     enum : jg::u32 { kBLoadedRows = 64 };
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;

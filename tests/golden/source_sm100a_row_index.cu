@@ -47,6 +47,7 @@ struct Config {
     enum : jg::u32 { kASwizzleAtom = 16 };
     enum : jg::u32 { kBSwizzleBytes = 128 };
     enum : jg::u32 { kBSwizzleAtom = 16 };
+    enum : jg::u32 { kALoadedRows = 128 };
     enum : jg::u32 { kBLoadedRows = 32 };
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;

@@ -41,6 +41,7 @@ struct Config {
     enum : jg::u32 { kASwizzleAtom = 16 };
     enum : jg::u32 { kBSwizzleBytes = 32 };
     enum : jg::u32 { kBSwizzleAtom = 16 };
+    enum : jg::u32 { kALoadedRows = 64 };
     enum : jg::u32 { kBLoadedRows = 16 };
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kSingle;
     static constexpr jg::Prefetch kPrefetch = jg::Prefetch::kNone;

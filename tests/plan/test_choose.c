@@ -128,6 +128,31 @@ Test(choose, stages_bring_no_more_rows_of_b_than_a_problem_is_known_to_have)
     }
 }
 
+Test(choose, stages_bring_no_more_rows_of_a_than_a_problem_is_known_to_have)
+{
+    static const struct {
+        const char *text;
+        int rows;
+    } rows[] = {
+        {"17x4096x4096 bf16 config=tile=64x256 cluster=1x1", 17},
+        {"4096x64x4096 bf16 config=tile=128x16", 64}, /* which are the product's rows */
+        {"300x4096x4096 bf16 config=tile=128x256", 128},
+        {"17x4096x4096 bf16 dynamic=m config=tile=64x256 cluster=1x1", 64},
+        {"40x4096x4096 bf16 groups=8 config=tile=64x256 cluster=1x1",
+         64},                                                       /* rows of neighbours */
+        {"24x4096x4096 bf16 layout=tn config=tile=128x128", 128},   /* in panels */
+        {"24x4096x4096 bf16 config=tile=128x128 cluster=1x2", 128}, /* in two slices */
+        {"24x4096x4096 bf16 input_align=2 config=tile=64x256", 64}, /* by threads */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].text);
+        cr_expect_eq(choice.derived.a_rows, rows[i].rows, "%s: %d", rows[i].text,
+                     choice.derived.a_rows);
+        cr_expect(choice.derived.a_rows == choice.config.layout.tile_m ||
+                  choice.derived.a_box.rows == choice.derived.a_rows);
+    }
+}
+
 Test(choose, stages_are_never_more_than_k_needs)
 {
     expect_config("512x512x1 bf16", "stages=2");

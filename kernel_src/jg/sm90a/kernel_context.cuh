@@ -109,7 +109,7 @@ struct KernelContext {
     // By all threads, before the synchronisation: what of the stages is never loaded.
     JG_DEVICE void clear_rest_of_stages() const
     {
-        if constexpr (InputTiles<Config>::B::kLoadedRows < InputTiles<Config>::B::kRows) {
+        if constexpr (InputTiles<Config>::kHasRest) {
 #pragma unroll 1
             for (u32 i = 0; i < Config::kStages; ++i) {
                 smem.input[i].clear_rest(threadIdx.x, Config::kThreads);

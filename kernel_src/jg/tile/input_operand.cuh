@@ -18,9 +18,9 @@
 // core takes them: copies bring 16 of them in 8 bytes and leave a gap of 8. Bytes that
 // count at a barrier are those that come, without gaps.
 //
-// A tile of B whose last rows no problem of the kernel has may be loaded without them: a
-// copy takes longer to fill rows with zeros than to bring them. What lies there is
-// multiplied, each row to columns of the accumulator that are no elements of D.
+// A tile whose last rows no problem of the kernel has may be loaded without them: a copy
+// takes longer to fill rows with zeros than to bring them. What lies there is multiplied,
+// each row to rows or columns of the accumulator that are no elements of D.
 //
 // Whoever loads or multiplies a tile obeys these constants.
 #pragma once
@@ -72,7 +72,8 @@ struct InputOperand {
 template <class Config>
 using InputA = InputOperand<typename Config::A, Config::kAKMajor, Config::kBlockM,
                             Config::kASwizzleBytes, Config::kASwizzleAtom,
-                            Config::kGateInA ? Config::kBlockM / 2 : 0, kTileBits<Config>>;
+                            Config::kGateInA ? Config::kBlockM / 2 : 0, kTileBits<Config>,
+                            Config::kALoadedRows>;
 
 template <class Config>
 constexpr JG_DEVICE u32 gate_rows_of_b()

@@ -26,13 +26,22 @@ struct alignas(1024) InputTiles {
     static_assert(A::kBlockBytes % 1024 == 0 && B::kBlockBytes % 1024 == 0,
                   "swizzled tiles begin at multiples of 1024");
 
-    // Writes zeros to the rows of B that nothing is loaded to: thread `thread` of so many
-    // its part.
+    // Are there rows that nothing is loaded to?
+    enum : bool { kHasRest = A::kLoadedRows < A::kRows || B::kLoadedRows < B::kRows };
+    static_assert(Config::kKGroup == 1 || !kHasRest, "of one block");
+
+    // Writes zeros to these: thread `thread` of so many its part.
     JG_DEVICE void clear_rest(u32 thread, u32 threads)
     {
-        static_assert(Config::kKGroup == 1 || B::kLoadedRows == B::kRows, "of one block");
-        constexpr u32 kBytes = (B::kRows - B::kLoadedRows) * 128;
-        const u32 rest = ptx::shared_address(b[0]) + B::kLoadedRows * 128;
+        clear_rest_of<A>(a[0], thread, threads);
+        clear_rest_of<B>(b[0], thread, threads);
+    }
+
+    template <class Operand>
+    static JG_DEVICE void clear_rest_of(u8 *block, u32 thread, u32 threads)
+    {
+        constexpr u32 kBytes = (Operand::kRows - Operand::kLoadedRows) * 128;
+        const u32 rest = ptx::shared_address(block) + Operand::kLoadedRows * 128;
         const u32 zeros[4] = {};
         for (u32 i = 16 * thread; i < kBytes; i += 16 * threads) {
             ptx::store_shared_4(rest + i, zeros);

@@ -229,6 +229,7 @@ static void size_boxes(struct jg_trial *trial)
     int teams;
     derived->a_box = size_box(&a, tile_k);
     derived->b_box = size_box(&b, tile_k);
+    derived->a_rows = trial->config.layout.tile_m;
     derived->b_rows = b.count;
     derived->gate_columns = !trial->product.is_gated ? 0
                             : trial->product.has_neighbours

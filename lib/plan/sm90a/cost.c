@@ -134,7 +134,7 @@
 #define MEMORY_LATENCY_CLK 650.0
 #define TURN_CLK           165.0
 #define MISSING_ROW_CLK    5.0
-#define MISSING_COLUMN_CLK 1.0
+#define LEFT_OUT_CLK       1.0
 /* A copy of TMA that brings a row which an index names: with 64, 128 and 256 of them in a
  * block 4096^3 of bf16 takes 188, 242 and 486 us on an H200, of 175. */
 #define ROW_BOX_CLK 11.0
@@ -460,6 +460,12 @@ static double memory_part_of(const struct jg_trial *trial)
     return part < 1.0 ? part : 1.0;
 }
 
+/* Do copies fill rows of A that the problem lacks? */
+static bool fills_rows(const struct jg_trial *trial)
+{
+    return trial->derived.a_rows == trial->config.layout.tile_m;
+}
+
 /* However small a tile is, a block of K takes a turn of the math warpgroups, and of the
  * copies, which fill rows with zeros that the problem lacks. */
 static double count_turn_clk(const struct jg_trial *trial)
@@ -467,7 +473,8 @@ static double count_turn_clk(const struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const double rows = (double)jg_max(layout->tile_m - trial->product.m.size, 0);
     const double columns = (double)jg_max(layout->tile_n - trial->product.n.size, 0);
-    return TURN_CLK + MISSING_ROW_CLK * rows + MISSING_COLUMN_CLK * columns;
+    return TURN_CLK + (fills_rows(trial) ? MISSING_ROW_CLK : LEFT_OUT_CLK) * rows +
+           LEFT_OUT_CLK * columns;
 }
 
 /* Clocks of CLOCK_HZ for one of the tensor core: until power limits it, after some time, it
@@ -598,14 +605,18 @@ static double count_tile_clk(const struct jg_trial *trial)
                               output->loads_per_step == 0;
         const double own_clk =
             blocks_clk + PINGPONG_EPILOGUE * epilogue.tile + epilogue.own;
-        return (has_many ? PINGPONG_PART : 1.0) * jg_larger(blocks_clk, own_clk / 2.0) +
-               PINGPONG_SHOWN * epilogue.tile + epilogue.random;
+        return jg_larger(epilogue.least, (has_many ? PINGPONG_PART : 1.0) *
+                                                 jg_larger(blocks_clk, own_clk / 2.0) +
+                                             PINGPONG_SHOWN * epilogue.tile +
+                                             epilogue.random);
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
     const double group_clk = has_group_tiles ? GROUP_TILE_CLK : 0.0;
-    return blocks_clk + group_clk + count_sums_clk(trial) + epilogue.narrow_stores +
-           jg_larger(epilogue.tile - count_lead_clk(trial), LEAD_SHOWN * epilogue.tile);
+    return jg_larger(epilogue.least, blocks_clk + group_clk + count_sums_clk(trial) +
+                                         epilogue.narrow_stores +
+                                         jg_larger(epilogue.tile - count_lead_clk(trial),
+                                                   LEAD_SHOWN * epilogue.tile));
 }
 
 /* Clocks of whole rounds of tiles, and of a last one in which some CTAs have none; and the
@@ -724,9 +735,10 @@ static double memory_slowness_of(const struct jg_trial *trial)
     const double tile_m = trial->config.layout.tile_m;
     const double missing = jg_larger(tile_m - (double)product->m.size, 0.0) / tile_m;
     const bool has_few = 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count;
-    const bool fills_rows = !product->d_is_transpose && product->n.size > product->m.size;
+    const bool is_filled =
+        fills_rows(trial) && !product->d_is_transpose && product->n.size > product->m.size;
     return (has_few ? FEW_STREAMS : 1.0) *
-           (fills_rows ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
+           (is_filled ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 
 static double between_slowness_of(const struct jg_trial *trial)

@@ -23,7 +23,9 @@
 /* A store tile more than whole lines of 128 bytes would be: 4096x24576x1536 and
  * 4096x14336x4096 took 3 and 2 percent more in tiles of 128x224, whose store tiles have
  * rows of 64 bytes, than in 128x256 (2026-11-26-h200-turns.jsonl). */
-#define STORE_TILE_CLK 250.0
+#define STORE_TILE_CLK   250.0
+#define NARROW_ROW_BYTES 64
+#define NARROW_ROW_CLK   5.5
 
 static bool is_random(const struct jg_problem *problem)
 {
@@ -102,6 +104,23 @@ static double count_narrow_store_clk(const struct jg_trial *trial)
     return STORE_TILE_CLK * (bytes / derived->d_box.row_bytes - bytes / JG_ROW_BYTES);
 }
 
+/* What the copies of a tile's store tiles take at least, where these have rows of half of
+ * what L2 moves at a time: 3576x12160x384 took 73.7 us in tiles of 128x176 in turn, 15 for
+ * each CTA with 1408 such rows, 60.4 in 128x160 and 54.2 in 128x192, where 51.4, 53.0 and
+ * 52.2 were predicted (2026-11-27-h200-holdout-choice.jsonl). */
+static double count_narrow_rows_clk(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
+        trial->product.d_is_transpose || derived->d_box.row_bytes >= NARROW_ROW_BYTES) {
+        return 0.0;
+    }
+    const double boxes =
+        (double)jg_bytes_of(trial->product.d.dtype, trial->config.layout.tile_n) /
+        derived->d_box.row_bytes;
+    return trial->config.layout.tile_m * boxes * NARROW_ROW_CLK;
+}
+
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
 {
     const bool in_turn = trial->config.layout.pingpong != 0;
@@ -112,5 +131,6 @@ struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
         .own = in_turn ? elements * count_reduced_clk(trial) : 0.0,
         .random =
             in_turn && is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0,
-        .narrow_stores = in_turn ? 0.0 : count_narrow_store_clk(trial)};
+        .narrow_stores = in_turn ? 0.0 : count_narrow_store_clk(trial),
+        .least = count_narrow_rows_clk(trial)};
 }

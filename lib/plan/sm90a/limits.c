@@ -198,20 +198,17 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
 }
 
-/* Rows of a CTA's tile of B that its stages are loaded with: no more than the problem has,
- * if it says how many. An H200 was seen to take 8 clocks for a row of zeros, and one for a
- * row that there is. */
-static int count_loaded_rows(const struct jg_trial *trial)
+/* Rows of a CTA's tile that its stages bring: no more than the problem says that there are,
+ * as an H200 took 8 clocks for a row of zeros, and one for another. */
+static int count_loaded_rows(const struct jg_product *product,
+                             const struct jg_matrix *matrix, const jit_gemm_dim *size,
+                             int tile, bool is_one_box)
 {
-    const struct jg_product *product = &trial->product;
-    const int tile_n = trial->config.layout.tile_n;
     const bool is_known =
-        product->n.mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
-    const bool is_one_box = !product->b.is_mn_major && !jg_loads_by_threads(product) &&
-                            trial->config.layout.cluster_m == 1 &&
-                            jg_product_gate_columns(product) == 1;
-    return is_known && is_one_box ? (int)jg_max(1, jg_min(product->n.size, tile_n))
-                                  : tile_n;
+        size->mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
+    return is_known && is_one_box && !matrix->is_mn_major && !jg_loads_by_threads(product)
+               ? (int)jg_max(1, jg_min(size->size, tile))
+               : tile;
 }
 
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
@@ -257,10 +254,16 @@ static void size_boxes(struct jg_trial *trial)
         derived->a_box.rows /= derived->turned_slices;
         derived->leaves_slices = layout->tile_m >= 128 && layout->pingpong == 0;
     }
-    derived->b_rows = count_loaded_rows(trial);
-    if (derived->b_rows < layout->tile_n) {
-        derived->b_box.rows = derived->b_rows;
-    }
+    derived->a_rows = count_loaded_rows(
+        product, &product->a, &product->m, layout->tile_m,
+        layout->cluster_n * jg_product_gate_rows(product) == 1 && !product->has_row_boxes);
+    derived->b_rows =
+        count_loaded_rows(product, &product->b, &product->n, layout->tile_n,
+                          layout->cluster_m * jg_product_gate_columns(product) == 1);
+    derived->a_box.rows =
+        derived->a_rows < layout->tile_m ? derived->a_rows : derived->a_box.rows;
+    derived->b_box.rows =
+        derived->b_rows < layout->tile_n ? derived->b_rows : derived->b_box.rows;
     derived->d_box = output;
     derived->matrix_box = output;
     if (product->d_is_transpose) {

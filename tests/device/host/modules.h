@@ -85,6 +85,7 @@ struct AnyConfig {
     static constexpr u32 kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
     static constexpr u32 kBSwizzleBytes = 128, kBSwizzleAtom = 16;
+    static constexpr u32 kALoadedRows = 128;
     static constexpr u32 kBLoadedRows = 128;
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     static constexpr u32 kEpilogueLoadsPerStep = 0, kEpilogueLoadStages = 0;
@@ -144,6 +145,7 @@ struct InputConfig : AnyConfig {
     static constexpr u32 kASwizzleBytes = kABytes, kBSwizzleBytes = kBBytes;
     static constexpr u32 kASwizzleAtom = !kAKMajor && sizeof(T) == 4 ? 32 : 16;
     static constexpr u32 kBSwizzleAtom = !kBKMajor && sizeof(T) == 4 ? 32 : 16;
+    static constexpr u32 kALoadedRows = kRows;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
     static constexpr bool kPromotesSums = jg::kBits<T> == 8 && !jg::sums_integers<T>();
 };
@@ -310,6 +312,7 @@ template <u32 kClusterRows, u32 kClusterCols, u32 kGroup, u32 kLoadStages>
 struct ClcConfig : AnyConfig {
     static constexpr u32 kClusterM = kClusterRows, kClusterN = kClusterCols;
     static constexpr u32 kCtaGroup = kGroup, kEpilogueLoadStages = kLoadStages;
+    static constexpr u32 kALoadedRows = kBlockM;
     static constexpr u32 kBLoadedRows = kBlockN / kGroup;
     static constexpr u32 kEpilogueLoadsPerStep = kLoadStages > 0 ? 1 : 0;
     static constexpr bool kHasC = kLoadStages > 0;

@@ -37,6 +37,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
                 kGroup != 1 || kCols % 32 != 0
             ? 0
             : 2;
+    static constexpr u32 kALoadedRows = kRows;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
     static constexpr bool kPromotesSums = true, kIndexedA = false, kIndexedB = false;
     static constexpr bool kGated = kPairs != Pairs::kNone;
