@@ -198,32 +198,6 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
 }
 
-/* Rows of a CTA's tile that its stages bring: no more than the problem says that there are,
- * as an H200 took 8 clocks for a row of zeros, and one for another. */
-static int count_loaded_rows(const struct jg_product *product,
-                             const struct jg_matrix *matrix, const jit_gemm_dim *size,
-                             int tile, bool is_one_box)
-{
-    const bool is_known =
-        size->mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
-    return is_known && is_one_box && !matrix->is_mn_major && !jg_loads_by_threads(product)
-               ? (int)jg_max(1, jg_min(size->size, tile))
-               : tile;
-}
-
-/* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
- * brings rows in boxes. */
-static int count_turned_slices(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    if (!trial->derived.turns_last) {
-        return 0;
-    }
-    return product->a.is_mn_major || jg_loads_by_threads(product) || product->has_row_boxes
-               ? 1
-               : 2;
-}
-
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
  * others: A is shared along N, B along M. */
 static void size_boxes(struct jg_trial *trial)
@@ -249,17 +223,18 @@ static void size_boxes(struct jg_trial *trial)
     if (jg_product_gate_columns(product) > 1 && !product->b.is_mn_major) {
         derived->b_box.rows = (int)jg_min(derived->b_box.rows, derived->gate_columns);
     }
-    derived->turned_slices = count_turned_slices(trial);
+    derived->turned_slices = jg_sm90a_turned_slices(trial);
     if (derived->turned_slices > 1) {
         derived->a_box.rows /= derived->turned_slices;
         derived->leaves_slices = layout->tile_m >= 128 && layout->pingpong == 0;
     }
-    derived->a_rows = count_loaded_rows(
-        product, &product->a, &product->m, layout->tile_m,
-        layout->cluster_n * jg_product_gate_rows(product) == 1 && !product->has_row_boxes);
+    derived->a_rows =
+        jg_sm90a_loaded_rows(product, &product->a, &product->m, layout->tile_m,
+                             layout->cluster_n * jg_product_gate_rows(product) == 1 &&
+                                 derived->turned_slices <= 1 && !product->has_row_boxes);
     derived->b_rows =
-        count_loaded_rows(product, &product->b, &product->n, layout->tile_n,
-                          layout->cluster_m * jg_product_gate_columns(product) == 1);
+        jg_sm90a_loaded_rows(product, &product->b, &product->n, layout->tile_n,
+                             layout->cluster_m * jg_product_gate_columns(product) == 1);
     derived->a_box.rows =
         derived->a_rows < layout->tile_m ? derived->a_rows : derived->a_box.rows;
     derived->b_box.rows =

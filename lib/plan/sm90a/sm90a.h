@@ -58,6 +58,16 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
            product->accumulate == JIT_GEMM_ACCUMULATE_EXACT;
 }
 
+/* Rows of a CTA's tile that its stages bring: no more than the problem says that there are,
+ * as an H200 took 8 clocks for a row of zeros, and one for another. `size`: of the problem,
+ * along those rows; `is_one_box`: they come in one box of the tensor map. */
+int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
+                         const jit_gemm_dim *size, int tile, bool is_one_box);
+
+/* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
+ * brings rows in boxes. 0: the last round is not turned. */
+int jg_sm90a_turned_slices(const struct jg_trial *trial);
+
 /* Warps that bring scales which lie row by row, beside one of items. */
 struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes_items);
 
