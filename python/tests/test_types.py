@@ -207,7 +207,8 @@ class Types(CompilerTest):
                 a_rows=index,
             )
             wanted = (decode_e4m3(a) * wide_scale)[index] @ decode_e4m3(b).T
-            numpy.testing.assert_allclose(out, wanted, rtol=2e-3, atol=0.05)
+            # The tensor core of an H200 cuts what it adds up to 13 bits behind the point.
+            numpy.testing.assert_allclose(out, wanted, rtol=5e-3, atol=0.05)
 
     @unittest.skipIf(DEVICE != "emulator", "sm_100a's tensor core multiplies by them")
     def test_mx_and_nvfp4_are_flat_scales_and_pairs_of_e2m1(self):

@@ -32,13 +32,15 @@ static bool is_copied(const struct jg_matrix *matrix, int rows)
 struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes_items)
 {
     const struct jg_product *product = &trial->product;
-    const int a = count_rows(product, &product->a, trial->config.layout.tile_m);
+    const int all_a = count_rows(product, &product->a, trial->config.layout.tile_m);
     const int b = count_rows(product, &product->b, trial->config.layout.tile_n);
-    /* Of both in 256x128 they gain nothing: 1.02 to 1.06 of the time on an H200, by other
-     * registers of the loop that multiplies. */
-    const bool both_large = a > 0 && b > 0 && a + b > MOST_OF_BOTH;
+    /* Of both in 256x128 those of A are copied one by one: by warps for both the loop that
+     * multiplies has other registers, 1.02 to 1.06 of the time of copies for both on an
+     * H200, and 0.92 by warps for B alone. Not measured with other tiles and items. */
+    const bool both_large = all_a > 0 && b > 0 && all_a + b > MOST_OF_BOTH;
+    const int a = both_large ? 0 : all_a;
     if (!jg_product_promotes_scales(product) || jg_loads_by_threads(product) ||
-        a + b < LEAST_ROWS || both_large) {
+        a + b < LEAST_ROWS || (both_large && (passes_items || b > all_a))) {
         return (struct jg_row_warps){0};
     }
     const bool copies = is_copied(&product->a, a) || is_copied(&product->b, b);
