@@ -60,7 +60,7 @@ struct ScaleWarp {
     {
         ScaleFiller<Config, typename Kernel::ScaleRingT> scales(kernel.params, kernel.shape,
                                                                 kernel.smem.scale_slots);
-        scales.run(work);
+        fill_slots(scales, work);
     }
 };
 

@@ -117,6 +117,20 @@ class ScaleRing {
     }
 };
 
+// All of a role that brings scales and does nothing else.
+template <class Filler, class Work>
+JG_DEVICE void fill_slots(Filler &&filler, Work &work)
+{
+    while (work.has_work()) {
+        const auto item = work.next();
+        filler.begin(item);
+#pragma unroll 1
+        for (u32 k = 0; k < item.k_blocks; ++k) {
+            filler.fill();
+        }
+    }
+}
+
 // Along K: where the scales of an item begin, and the element behind its last, of a matrix
 // that has `k`.
 template <class Config>
@@ -243,20 +257,6 @@ class ScaleFiller {
           index_count_(params.a_row_count), m_(shape.m), n_(shape.n), k_(shape.k),
           ring_(Ring::producer(slots)), slots_(slots)
     {
-    }
-
-    // All of a role that does nothing else.
-    template <class Work>
-    JG_DEVICE void run(Work &work)
-    {
-        while (work.has_work()) {
-            const auto item = work.next();
-            begin(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                fill();
-            }
-        }
     }
 
     // Before an item's first block.

@@ -7,8 +7,8 @@
 // bytes, and a write to shared memory by itself: on an H200 a block of K took an eighth
 // longer so.
 //
-// Called by whole warps, Config::kARowWarps of A's and kBRowWarps of B's: run, all of a
-// role that does nothing else. Rows beyond the end of M or N, and blocks beyond the end of
+// Called by whole warps, Config::kARowWarps of A's and kBRowWarps of B's, by fill_slots.
+// Rows beyond the end of M or N, and blocks beyond the end of
 // K, have scales of 0; neither is read.
 #pragma once
 #include <jg/common/kernel_params.cuh>
@@ -40,19 +40,6 @@ class RowScaleFiller {
           k_(shape.k), first_(32 * warp + threadIdx.x % 32), ring_(Ring::producer(slots)),
           slots_(slots)
     {
-    }
-
-    template <class Work>
-    JG_DEVICE void run(Work &work)
-    {
-        while (work.has_work()) {
-            const auto item = work.next();
-            begin(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                fill();
-            }
-        }
     }
 
     // Before an item's first block.

@@ -54,20 +54,22 @@ struct ScaleWarps {
                               ScaleSlots<Config> &slots, u32 warp, Work &work)
     {
         if (copies_scales<Config>() && warp == 0) {
-            ScaleFiller<Config, Ring>(params, shape, slots).run(work);
+            fill_slots(ScaleFiller<Config, Ring>(params, shape, slots), work);
             return;
         }
         const u32 of_rows = warp - copies_scales<Config>();
         if constexpr (Config::kARowWarps > 0) {
             if (of_rows < Config::kARowWarps) {
-                RowScaleFiller<Config, Ring, true>(params, shape, slots, of_rows).run(work);
+                fill_slots(
+                    RowScaleFiller<Config, Ring, true>(params, shape, slots, of_rows),
+                    work);
                 return;
             }
         }
         if constexpr (Config::kBRowWarps > 0) {
-            RowScaleFiller<Config, Ring, false>(params, shape, slots,
-                                                of_rows - Config::kARowWarps)
-                .run(work);
+            fill_slots(RowScaleFiller<Config, Ring, false>(params, shape, slots,
+                                                           of_rows - Config::kARowWarps),
+                       work);
         }
     }
 };
