@@ -16,6 +16,7 @@
 #include <jg/common/block_scale.cuh>
 #include <jg/common/cluster_shape.cuh>
 #include <jg/common/pipeline_state.cuh>
+#include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/tma.cuh>
