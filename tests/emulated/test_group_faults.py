@@ -279,7 +279,7 @@ DEPTH_FAULTS = [
     ("the other box", "is_whole ? &maps[0] : &maps[1]", "is_whole ? &maps[1] : &maps[0]"),
     ("scales of blocks of two groups", "(begin / kStep + group) * kStep", "begin / kStep * kStep"),
     ("scales of the next block", "(begin / kStep + group) * kStep", "(begin / kStep + group + 1) * kStep"),
-    ("scales of what no group has", "end_ = kAlongK ? item.k_end : k_", "end_ = k_"),
+    ("scales of what no group has", "? item.k_end : k;", "? k : k;"),
     ("rows of K at the tile's begin", "tile + offset + at * Operand::kSwizzleBytes,", "tile + offset,"),
     ("pieces from the matrix's begin", "GroupScales<Config>::begin(item.k_first, item.batch) + k - item.k_first", "k"),
     ("pieces of a group's first stage", "item.batch) + k - item.k_first", "item.batch)"),

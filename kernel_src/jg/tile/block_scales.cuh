@@ -119,14 +119,14 @@ class ScaleRing {
 
 // All of a role that brings scales and does nothing else.
 template <class Filler, class Work>
-JG_DEVICE void fill_slots(Filler &&filler, Work &work)
+JG_DEVICE void fill_slots(Filler &&role, Work &work)
 {
     while (work.has_work()) {
         const auto item = work.next();
-        filler.begin(item);
+        role.begin(item);
 #pragma unroll 1
         for (u32 k = 0; k < item.k_blocks; ++k) {
-            filler.fill();
+            role.fill();
         }
     }
 }
