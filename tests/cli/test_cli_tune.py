@@ -31,8 +31,8 @@ def computing(fault="none"):
     return {"COMPUTING_DRIVER": f"bf16 bf16 {fault}", "COMPUTING_CLOCK": "1"}
 
 
-def tune(folder, *words, fault="none"):
-    return tool("tune", *words, *QUICK, "--driver", DRIVER, cache=folder.cache, variables=computing(fault))
+def tune(*words, fault="none"):
+    return tool("tune", *words, *QUICK, "--driver", DRIVER, variables=computing(fault))
 
 
 def write(folder, text):
@@ -50,7 +50,7 @@ def test_a_recipe_is_measured_written_and_obeyed():
     need_compiler()
     with Folder() as folder:
         path = folder.path / "h.recipe"
-        done = tune(folder, *FIRST, *SECOND, "-o", path)
+        done = tune(*FIRST, *SECOND, "-o", path)
         expect_exit(done, 0)
         lines = path.read_text(encoding="ascii").splitlines()
         expect(lines[0] + "\n" == HEAD and len(lines) == 3, "lines", done)
@@ -73,7 +73,7 @@ def test_a_recipe_is_measured_written_and_obeyed():
         plan = tool("plan", *FIRST, *ARCH, "--recipe", path)
         expect(chosen(plan) == re.fullmatch(LINE, lines[1]).group(2), "plan takes it", plan)
         expect(f"recipe: chosen by recipe {path}:2 (measured" in " ".join(plan.stdout.split()), "plan says so", plan)
-        run = tool("run", *FIRST, "--verify", "--recipe", path, "--driver", DRIVER, cache=folder.cache,
+        run = tool("run", *FIRST, "--verify", "--recipe", path, "--driver", DRIVER,
                    variables=computing())
         expect(f"recipe   {path}:2" in run.stdout and " origin=disk " in run.stdout, "run takes it", run)
 
@@ -82,7 +82,7 @@ def test_json_has_all_candidates_and_the_summary():
     need_compiler()
     with Folder() as folder:
         path = folder.path / "h.recipe"
-        done = tune(folder, "16x16x64", "bf16", "16x16x256", "bf16", "16x16x192", "bf16", "-o", path, "--json")
+        done = tune("16x16x64", "bf16", "16x16x256", "bf16", "16x16x192", "bf16", "-o", path, "--json")
         expect_exit(done, 0)
         *problems, last = map(json.loads, done.stdout.splitlines())
         expect([one["problem"] for one in problems] == [f"m=16 n=16 k={k} a=bf16" for k in (64, 256, 192)] and
@@ -110,9 +110,9 @@ def test_an_update_replaces_its_problems_and_keeps_the_rest():
     with Folder() as folder:
         kept = "problem sm_100a 16x16x64 bf16 config=mma=128x64 # mine\n"
         path = write(folder, "# why\nproblem sm_90a 16x16x64 bf16 config=tile=64x64\n" + kept)
-        done = tune(folder, *FIRST, *SECOND, "-o", path)
+        done = tune(*FIRST, *SECOND, "-o", path)
         expect(done.returncode == 2 and "is there already; --update" in done.stderr, "an old file", done)
-        done = tune(folder, *FIRST, *SECOND, "-o", path, "--update")
+        done = tune(*FIRST, *SECOND, "-o", path, "--update")
         expect_exit(done, 0)
         lines = path.read_text(encoding="ascii").splitlines()
         expect(lines[1] == "# why" and lines[3] + "\n" == kept and len(lines) == 5, "\n".join(lines), done)
@@ -126,12 +126,12 @@ def test_problems_come_from_a_file_too():
         shapes = folder.path / "shapes.txt"
         shapes.write_text("# two\n\n16x32x64 bf16\n  16x48x64 bf16\r\n", encoding="ascii")
         path = folder.path / "h.recipe"
-        done = tune(folder, *FIRST, "--shapes", shapes, "-o", path)
+        done = tune(*FIRST, "--shapes", shapes, "-o", path)
         expect_exit(done, 0)
         expect("tune: problems=3 failed=0 candidates=9 " in done.stdout, "three problems", done)
         expect(len(path.read_text(encoding="ascii").splitlines()) == 4, "three lines", done)
         shapes.write_text("16x32x64 bf16\n16x32 bf16\n", encoding="ascii")
-        done = tune(folder, "--shapes", shapes, "-o", folder.path / "i.recipe")
+        done = tune("--shapes", shapes, "-o", folder.path / "i.recipe")
         expect(done.returncode == 2 and "shapes.txt: line 2" in done.stderr, "a wrong line", done)
 
 
@@ -179,7 +179,7 @@ def test_kernels_that_disagree_write_nothing():
     need_compiler()
     with Folder() as folder:
         path = folder.path / "h.recipe"
-        done = tune(folder, *FIRST, "-o", path, fault="unwritten")
+        done = tune(*FIRST, "-o", path, fault="unwritten")
         expect(done.returncode == 1 and "nothing was measured, and nothing written" in done.stderr, "wrong", done)
         expect("tune: problems=1 failed=1 candidates=0 " in done.stdout, "the summary", done)
         expect(not path.exists(), "a file is left")
@@ -188,7 +188,7 @@ def test_kernels_that_disagree_write_nothing():
 def test_a_candidate_that_computes_something_else_is_named():
     need_compiler()
     with Folder() as folder:
-        done = tune(folder, *FIRST, "-o", folder.path / "h.recipe", fault="large")
+        done = tune(*FIRST, "-o", folder.path / "h.recipe", fault="large")
         expect(done.returncode == 1 and re.search(r"candidate and jit_gemm disagree: .* nothing was timed "
                                                   r"\(kernel=gemm tile=64x256x64 ", done.stderr), "the third", done)
 
@@ -199,7 +199,7 @@ def test_results_beside_d_are_compared():
         words = [*FIRST, "--epilogue", "d = acc; s = acc;", "--operand", "s:column_vector:f32:sum"]
         for fault, code in (("none", 0), ("large_sum", 1)):
             done = tool("tune", *words, *QUICK, "-o", folder.path / f"{fault}.recipe", "--driver", DRIVER,
-                        cache=folder.cache, variables={**computing(fault), "COMPUTING_SUMS": "rows"})
+                        variables={**computing(fault), "COMPUTING_SUMS": "rows"})
             expect(done.returncode == code and ("candidate and jit_gemm disagree" in done.stderr) == bool(code), fault, done)
 
 
@@ -207,7 +207,7 @@ def test_one_problem_that_fails_leaves_the_others():
     need_compiler()
     with Folder() as folder:
         path = folder.path / "h.recipe"
-        done = tune(folder, *FIRST, "max_registers=1", *SECOND, "-o", path)
+        done = tune(*FIRST, "max_registers=1", *SECOND, "-o", path)
         expect(done.returncode == 1 and "the model's choice cannot be made" in done.stderr, "a budget", done)
         expect("tune: problems=2 failed=1 candidates=3 " in done.stdout, "the summary", done)
         lines = path.read_text(encoding="ascii").splitlines()
@@ -242,8 +242,8 @@ def test_every_command_on_problems_takes_a_recipe():
         plain = tool("build", "256x256x128", "bf16", *ARCH, "--emit", "source", "-o", "-").stdout
         source = tool("build", *words, "--emit", "source", "-o", "-").stdout
         expect("tile=64x128" in source and "tile=64x128" not in plain, "build")
-        inspected = json.loads(tool("inspect", *words, "--json", cache=folder.cache).stdout)
-        expect(inspected["recipe"] == f"{path}:2" and "tile=64x128" in inspected["config"], str(inspected))
+        done = tool("prewarm", manifest, *ARCH, "--recipe", path, cache=folder.cache)
+        expect("cached=0 compiled=1" in done.stdout, "prewarm", done)
         done = tool("verify-manifest", manifest, *ARCH, cache=folder.cache)
         expect(done.returncode == 1, "the model's kernel is there", done)
         done = tool("verify-manifest", manifest, *ARCH, "--recipe", path, cache=folder.cache)

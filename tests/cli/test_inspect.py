@@ -296,5 +296,15 @@ def test_constants_of_classes_leave_no_variables():
                 expect(len(found) <= MOST_VARIABLES, f"{arch} {words}: {len(found)}: {found}")
 
 
+def test_a_recipe_is_obeyed():
+    need_compiler()
+    with Folder() as folder:
+        path = folder.path / "hand.recipe"
+        path.write_text("jit_gemm recipe 1\nproblem sm_90a 256x256x128 bf16 config=tile=64x128 cluster=1x1\n",
+                        encoding="ascii")
+        state = json.loads(tool("inspect", *SMALL, *ARCH, "--recipe", path, "--json").stdout)
+        expect(state["recipe"] == f"{path}:2" and "tile=64x128" in state["config"], str(state))
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))

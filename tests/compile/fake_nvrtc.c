@@ -2,11 +2,20 @@
 /* A library that looks like NVRTC of another version, for the tests of the search. Its
  * compiler refuses everything. FAKE_MAJOR and FAKE_MINOR are given by the build;
  * FAKE_INCOMPLETE leaves a function out. With FAKE_FLOW its compiles go on until they are
- * told to stop. */
+ * told to stop. With FAKE_EMPTY it takes everything, and its kernels are empty: for tests
+ * whose stand-in drivers launch nothing. */
 #include <nvrtc.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#ifdef FAKE_EMPTY
+#    include <stdio.h>
+#    include <stdlib.h>
+
+#    include "base/str.h"
+#    include "compiler_dummy.h"
+#endif
 
 #define FAKE_API __attribute__((visibility("default")))
 
@@ -22,23 +31,58 @@ FAKE_API const char *nvrtcGetErrorString(nvrtcResult result)
     return result == NVRTC_SUCCESS ? "SUCCESS" : "FAKE_ERROR";
 }
 
+#ifdef FAKE_EMPTY
+struct empty_kernel {
+    struct jg_str cubin, ptx;
+};
+
+/* Of the unit's kernel, whose name stands in its last lines. */
+static nvrtcResult empty_kernel(const char *text, nvrtcProgram *ret_program)
+{
+    char entry[256] = "";
+    const char *head = strstr(text, "extern \"C\" __global__");
+    const char *line = head == NULL ? NULL : strchr(head, '\n');
+    if (line == NULL || sscanf(line, " %255[a-z0-9_]", entry) != 1) {
+        return NVRTC_ERROR_INVALID_INPUT;
+    }
+    struct empty_kernel *kernel = calloc(1, sizeof(*kernel));
+    if (kernel == NULL) {
+        return NVRTC_ERROR_OUT_OF_MEMORY;
+    }
+    jg_compiler_dummy_code(entry, text, &kernel->cubin);
+    jg_str_printf(&kernel->ptx, ".version 9.0\n.visible .entry %s()\n{\n}\n", entry);
+    *ret_program = (nvrtcProgram)kernel;
+    return NVRTC_SUCCESS;
+}
+#endif
+
 FAKE_API nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *text,
                                         const char *name, int count,
                                         const char *const *headers,
                                         const char *const *names)
 {
-    (void)text;
     (void)name;
     (void)count;
     (void)headers;
     (void)names;
+#ifdef FAKE_EMPTY
+    return empty_kernel(text, program);
+#else
+    (void)text;
     static int dummy;
     memcpy(program, &(void *){&dummy}, sizeof(*program));
     return NVRTC_SUCCESS;
+#endif
 }
 
 FAKE_API nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
 {
+#ifdef FAKE_EMPTY
+    struct empty_kernel *kernel = (struct empty_kernel *)*program;
+    jg_str_free(&kernel->cubin);
+    jg_str_free(&kernel->ptx);
+    free(kernel);
+#endif
     *program = NULL;
     return NVRTC_SUCCESS;
 }
@@ -99,22 +143,35 @@ FAKE_API nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log)
 
 FAKE_API nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size)
 {
+#ifdef FAKE_EMPTY
+    *size = ((const struct empty_kernel *)program)->cubin.size;
+#else
     (void)program;
     *size = 0;
+#endif
     return NVRTC_SUCCESS;
 }
 
 FAKE_API nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin)
 {
+#ifdef FAKE_EMPTY
+    const struct jg_str *code = &((const struct empty_kernel *)program)->cubin;
+    memcpy(cubin, code->data, code->size);
+#else
     (void)program;
     (void)cubin;
+#endif
     return NVRTC_SUCCESS;
 }
 
 FAKE_API nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size)
 {
+#ifdef FAKE_EMPTY
+    *size = ((const struct empty_kernel *)program)->ptx.size + 1;
+#else
     (void)program;
     *size = 0;
+#endif
     return NVRTC_SUCCESS;
 }
 
@@ -135,8 +192,13 @@ FAKE_API nvrtcResult nvrtcGetLTOIR(nvrtcProgram program, char *ltoir)
 #ifndef FAKE_INCOMPLETE
 FAKE_API nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx)
 {
+#    ifdef FAKE_EMPTY
+    const struct jg_str *text = &((const struct empty_kernel *)program)->ptx;
+    memcpy(ptx, text->data, text->size + 1);
+#    else
     (void)program;
     (void)ptx;
+#    endif
     return NVRTC_SUCCESS;
 }
 #endif

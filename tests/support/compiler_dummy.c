@@ -37,8 +37,7 @@ static struct dummy_code make_code(const char *text)
     return code;
 }
 
-/* The smallest file that looks like a cubin with this kernel. */
-static void write_elf(const char *entry, const char *text, struct jg_str *out)
+void jg_compiler_dummy_code(const char *entry, const char *text, struct jg_str *out)
 {
     const struct dummy_code code = make_code(text);
     const size_t names_size = 1 + strlen(entry) + 1;
@@ -148,7 +147,7 @@ static jit_gemm_status compile_dummy(struct jg_compiler *base,
     if (strstr(request->text, "DUMMY_NO_CODE") == NULL &&
         request->code_kind == JG_CODE_CUBIN) {
         result.registers = 168;
-        write_elf(request->entry, request->text, &result.cubin);
+        jg_compiler_dummy_code(request->entry, request->text, &result.cubin);
     }
     jg_str_printf(&result.ptx,
                   "// dummy PTX\n.version 9.0\n.target %s\n.visible .entry %s()\n{\n}\n",

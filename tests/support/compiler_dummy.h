@@ -19,6 +19,10 @@ int jg_compiler_dummy_calls(const struct jg_compiler *compiler);
 /* Counts them there as well, when they begin: in memory that processes share. */
 void jg_compiler_dummy_count_in(struct jg_compiler *compiler, atomic_int *counter);
 
+/* The smallest file that looks like a cubin with this kernel, appended to `out`; of other
+ * text it is another. */
+void jg_compiler_dummy_code(const char *entry, const char *text, struct jg_str *out);
+
 /* From now on each compile waits inside until this is called with false, and looks only
  * then whether it was cancelled: as between two long steps. */
 void jg_compiler_dummy_hold(struct jg_compiler *compiler, bool is_holding);
