@@ -44,7 +44,8 @@ static void open_bench(struct bench *bench, const char *arch)
     const jit_gemm_context_options options = {.struct_size = sizeof(options),
                                               .arch = arch,
                                               .driver = EMU_LIBRARY_PATH,
-                                              .no_cache = 1,
+                                              .no_cache =
+                                                  getenv("JIT_GEMM_CACHE_DIR") == NULL,
                                               .capsule_dir = bench->capsules};
     check(jit_gemm_context_create(&options, &bench->context));
     bench->launch = bench->context->device->driver->launch_kernel_ex;

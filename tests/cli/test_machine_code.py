@@ -140,7 +140,7 @@ def candidates(arch, words):
     expect(len(found) >= 5, "hardly any candidates", done)
     # More of the plain ones.
     is_plain = words == PROBLEMS[0][0] and arch not in FAMILY
-    step = stride(16 if is_plain else 96)
+    step = stride(32 if is_plain else 192)
     # Each row of the list begins at another one.
     first = sum(map(ord, " ".join(words))) % min(step, len(found))
     return found[first::step]

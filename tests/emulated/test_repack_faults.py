@@ -19,7 +19,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(4)
+EVERY = stride(8)
 
 KERNELS = {
     "K-major batches, gaps": ["65x70x1101", "bf16", "input_align=2", "batch=2", "--lda", "1103",

@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(4)
+EVERY = stride(8)
 CHIP = ["d=f32", "--arch", "sm_100a", "--config", "mma=128x64"]
 
 KERNELS = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Lines of files of problems: as few as have between them what all lines have.
 
-A line's facts are the value of each constant of its unit (sizes count as 0, 1 or more), beside each
-type of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one
+A line's facts are the value of each constant of its unit (sizes and counts are 0, 1 or more), beside each
+width of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one
 instruction multiplies, kind and type of its operands, the functions that its snippet calls, options
 of the launch, settings of the emulator, and the comment above it, which says what a group of lines
 is about. No unit is compiled for that.
@@ -19,9 +19,10 @@ from strides import stride
 OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are the launch's
 FLAGS = {"--back-to-back"}  # options without a value
 SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes",
-         "kLeadStages"}  # of these 0, 1 and more are facts
-UNLIKE_OTHERS = ("seed=",)  # settings whose every value is another
-OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each type has a way of its own
+         "kLeadStages", "kSplitTail", "kSumsBytes", "kALoadedRows", "kBLoadedRows", "kHostGroups"}  # of these 0, 1 and more are facts
+UNLIKE_OTHERS = ("seed=", "refuse=", "resident=")  # settings whose every value is another
+OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each width has a way of its own
+BITS = {"jg::e2m1": 4, "jg::e4m3": 8, "jg::e5m2": 8, "jg::s8": 8, "jg::bf16": 16, "jg::f16": 16, "jg::tf32": 32}
 COMPILE = 1 << 25  # multiplications that the emulator does while a kernel is compiled
 
 Line = collections.namedtuple("Line", "path text facts cost")
@@ -65,7 +66,7 @@ def facts_of_unit(unit, k):
     constants = dict(re.findall(r"(?:enum :|static constexpr) \S+ (?:{ )?(\w+) = (.*?)(?: })?;", unit))
     for name, value in constants.items():
         yield name, value if name not in SIZES or value in ("0", "1") else "more"
-    yield from facts_of_inputs(constants, re.search(r"using A = ([^;]*);", unit)[1], k,
+    yield from facts_of_inputs(constants, BITS[re.search(r"using A = ([^;]*);", unit)[1]], k,
                                "jit_gemm_repack" in unit)
     yield from re.findall(r"using (\w+) = ([^;]*);", unit)
     yield from (("operand", row) for row in re.findall(r"JG_ROW\(\w+, \w+, ([^)]*)\)", unit))
