@@ -16,6 +16,7 @@
 #include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/element_store.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/output_blocks.cuh>
 #include <jg/epilogue/scales.cuh>
@@ -38,10 +39,8 @@ struct NoReducingTeam {
 };
 
 template <class Config>
-class IndexedRow; // indexed_rows.cuh
-
-// Where rows of D lie in order.
-struct NoIndexedRow {};
+class IndexedRow;       // indexed_rows.cuh
+struct NoIndexedRow {}; // where rows of D lie in order
 
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue {
@@ -98,8 +97,7 @@ class VectorEpilogue {
         {
             return lane % kAcross;
         }
-        // Its vector is stored.
-        JG_DEVICE void end_vector() const {}
+        JG_DEVICE void end_vector() const {} // its vector is stored
     };
 
     // What has D's rows and columns, of the tile's batch or group.
@@ -366,7 +364,11 @@ class VectorEpilogue {
             }
             Packed8<D> packed;
             packed.assign(values);
-            if constexpr (Config::kIndexedD) {
+            if constexpr (stores_by_elements<Config, Epilogue, Blocks>(kStepsEndAcross &&
+                                                                       kStepsEndDown)) {
+                ElementStore<Config, kAcross, kPassRows>::run(at, packed, matrices.d.ld,
+                                                              shape);
+            } else if constexpr (Config::kIndexedD) {
                 packed.template store<CoordT>(row.target(params, at.coord.col),
                                               row.exists(params) ? at.coord.count : 0);
             } else {

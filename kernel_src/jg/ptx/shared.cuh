@@ -50,6 +50,24 @@ JG_DEVICE f32 load_shared(u32 address)
     return x;
 }
 
+// kBytes bytes, 1, 2 or 4, above them zeros.
+template <u32 kBytes>
+JG_DEVICE u32 load_shared_bits(u32 address)
+{
+    u32 bits;
+    // clang-format off
+    if constexpr (kBytes == 1) {
+        asm volatile("ld.shared.u8 %0, [%1];" : "=r"(bits) : "r"(address) : "memory");
+    } else if constexpr (kBytes == 2) {
+        asm volatile("ld.shared.u16 %0, [%1];" : "=r"(bits) : "r"(address) : "memory");
+    } else {
+        static_assert(kBytes == 4, "no such load");
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(bits) : "r"(address) : "memory");
+    }
+    // clang-format on
+    return bits;
+}
+
 JG_DEVICE void store_shared_pair(u32 address, f32 x, f32 y)
 {
     // clang-format off
