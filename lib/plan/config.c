@@ -297,6 +297,13 @@ static jit_gemm_status read_config_word(const struct jg_word *word, unsigned *se
 static jit_gemm_status check_order(const struct jg_config_override *override)
 {
     const struct jg_config_launch *launch = &override->values.launch;
+    if (override->has_cluster_k && !override->has_split_k) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "config",
+                       "give split_k=, a multiple of it, or leave cluster_k out",
+                       "cluster_k=%d says how many of the parts of K a cluster has, and "
+                       "split_k says how many there are",
+                       launch->cluster_k);
+    }
     if (!override->has_split_order || !override->has_split_k || launch->split_k > 1) {
         return JIT_GEMM_OK;
     }

@@ -312,6 +312,9 @@ Test(config, every_message)
          "none; leave split_order out, or give split_k=2 or more"},
         {"split_order=cluster split_k=1",
          "config: split_order=cluster says how parts of K"},
+        {"cluster_k=16",
+         "config: cluster_k=16 says how many of the parts of K a cluster has, and split_k "
+         "says how many there are; give split_k=, a multiple of it, or leave cluster_k out"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},
