@@ -63,6 +63,8 @@ static const char problem_format[] =
     "  invariant=m               a row's bits depend on nothing of other rows, nor on M, its\n"
     "                            place, the batch and the config; none\n"
     "  accumulate=fast           sums of 8-bit floats stay in the tensor core; exact\n"
+    "  weights=b                 nobody writes B (or a: A) meanwhile: it may be read while the\n"
+    "                            kernel before still runs; none\n"
     "  max_registers=N           fail if a thread has more at launch; any\n"
     "  local_memory=none         fail if a thread has some, as spills need it; any\n"
     "  epilogue=NAME             one of `jit-gemm epilogue list`, or names the one of\n"

@@ -175,6 +175,7 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "pair", a->pair != b->pair);
     note_difference(near, "invariant", a->invariant != b->invariant);
     note_difference(near, "accumulate", a->accumulate != b->accumulate);
+    note_difference(near, "weights", a->weights != b->weights);
     note_difference(near, "epilogue", strcmp(a->epilogue, b->epilogue) != 0);
     note_difference(near, "config", strcmp(a->config, b->config) != 0);
 }

@@ -251,8 +251,14 @@ int run_launch_follow(const struct cli_problem *problem, const struct run_launch
     ret_second->results = (struct run_results){.workspace = first->results.workspace};
     struct run_inputs *inputs = &ret_second->inputs;
     struct run_matrix *const matrices[] = {&inputs->a, &inputs->b, &inputs->c};
+    /* What the problem calls constant is never what a launch writes. */
+    const struct run_matrix *const weights =
+        problem->problem.weights == JIT_GEMM_WEIGHTS_A   ? &inputs->a
+        : problem->problem.weights == JIT_GEMM_WEIGHTS_B ? &inputs->b
+                                                         : NULL;
     for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); i++) {
-        reads_first |= replace_input(matrices[i], &first->results.d);
+        reads_first |=
+            matrices[i] != weights && replace_input(matrices[i], &first->results.d);
     }
     for (size_t i = 0; i < problem->operand_count; i++) {
         reads_first |= problem->operands[i].kind == JIT_GEMM_OPERAND_MATRIX &&

@@ -25,6 +25,7 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.register_limit = 0;
     ret_reference->problem.no_local_memory = 0;
     ret_reference->problem.accumulate = JIT_GEMM_ACCUMULATE_EXACT;
+    ret_reference->problem.weights = JIT_GEMM_WEIGHTS_NONE;
     ret_reference->problem.invariant = JIT_GEMM_INVARIANT_NONE; /* it sums in f64 */
     ret_reference->problem.d.scale = (jit_gemm_scale){0};       /* the host scales */
     ret_reference->problem.d_rows = JIT_GEMM_ROWS_IN_ORDER; /* ... and undoes an index */

@@ -238,9 +238,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * b_scale d_scale (none tensor vector 1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv),
  * a_scale_layout b_scale_layout d_scale_layout (row column 128x4 8x4 mn_k4), dynamic (a
  * list such as `m,n`), workspace (most bytes, such as `64m`), input_align and output_align
- * (bytes), pair (interleaved halves), invariant (none m), accumulate (exact fast),
- * max_registers (of a thread), local_memory (any none), epilogue (a name), config (the rest
- * of the text). Each stands for fields of
+ * (bytes), pair (interleaved halves), invariant (none m), accumulate (exact fast), weights
+ * (none a b), max_registers (of a thread), local_memory (any none), epilogue (a name),
+ * config (the rest of the text). Each stands for fields of
  * ::jit_gemm_problem: `input_align` for the alignment of A and B, `output_align` for D's.
  *
  * @param text zero-terminated, read during the call only

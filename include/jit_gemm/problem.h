@@ -220,6 +220,19 @@ typedef enum jit_gemm_accumulate {
     JIT_GEMM_ACCUMULATE_FAST = 1
 } jit_gemm_accumulate;
 
+/** Which of A and B nobody writes while launches of the kernel are in a stream. */
+typedef enum jit_gemm_weights {
+    JIT_GEMM_WEIGHTS_NONE =
+        0,                  /**< Neither: both are read when the kernel before has ended. */
+    JIT_GEMM_WEIGHTS_A = 1, /**< A may be read while the kernel before still runs. */
+    /** B may be, as weights that were there before the first launch: what the kernel before
+     * in the stream writes is never read as B. A kernel that begins beside it
+     * (`pdl=1`) has its first stages of B when that ends. Who changes weights puts
+     * something between both that is no dependent launch: any kernel or copy of the
+     * caller's, an event that is waited for, or a synchronisation. */
+    JIT_GEMM_WEIGHTS_B = 2
+} jit_gemm_weights;
+
 /** Whether a size is compiled into the kernel. */
 typedef enum jit_gemm_dim_mode {
     JIT_GEMM_DIM_EXACT = 0,  /**< Compiled in: one kernel per size. */
@@ -342,6 +355,9 @@ typedef struct jit_gemm_problem {
                                        must be zero without such scales, and without groups
                                        by offsets. Those of an A whose rows an index names
                                        have no groups. */
+    jit_gemm_weights weights; /**< Which of A and B is constant. A kernel need not make use
+                                 of it: groups, rows by an index and what threads load or
+                                 a kernel before copies are read as without it. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

@@ -66,6 +66,7 @@ static const struct config_key {
     {NUMBER(storage, out_stages, 1, JG_MAX_OUT_STAGES),
      .hint = "give 1 or 2, up to 5 with d_scale"},
     {NUMBER(launch, pdl, 0, 1), .hint = "give 0 or 1"},
+    {NUMBER(launch, resident, 1, 2), .shown = SHOWN_IF_SET, .hint = "give 1 or 2"},
     {NUMBER(launch, split_k, 1, JG_MAX_SPLIT_K), .hint = "give a number from 1 to 64"},
     {KEY(split_order, launch.split_order),
      .names = {"serial", "unordered", "cluster", "parallel"},

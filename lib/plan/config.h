@@ -117,6 +117,8 @@ struct jg_config_launch {
     enum jg_raster raster;
     int raster_group; /* width of a group of the raster, in cluster tiles: 1, 2, 4, 8, 16 */
     int pdl;          /* programmatic dependent launch: 0 or 1 */
+    int resident;     /* CTAs that a multiprocessor has room for, one of them of the next
+                         launch: 2; 0: as 1 */
     int split_k;      /* parts of K, multiplied by a CTA each: 1 to JG_MAX_SPLIT_K */
     enum jg_split_order split_order;
     int split_tail; /* cluster tiles of a wave: only those beyond whole waves have the
@@ -142,7 +144,7 @@ struct jg_config_override {
     bool has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_pingpong;
     bool has_cluster;
     bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
-        has_raster_group, has_out_stages, has_pdl;
+        has_raster_group, has_out_stages, has_pdl, has_resident;
     bool has_split_k, has_split_order, has_split_tail, has_cluster_k, has_prefetch,
         has_repack, has_group_maps, has_row_boxes, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;

@@ -429,6 +429,7 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.a_rows = checked.a_rows;
     problem.invariant = checked.invariant;
     problem.accumulate = checked.accumulate;
+    problem.weights = checked.weights;
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -555,7 +556,8 @@ enum {
     TAG_GROUPS,
     TAG_ROWS,
     TAG_INVARIANT,
-    TAG_ACCUMULATE
+    TAG_ACCUMULATE,
+    TAG_WEIGHTS
 };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
@@ -609,4 +611,6 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->invariant);
     jg_bytes_u32(out, TAG_ACCUMULATE);
     jg_bytes_u32(out, (uint32_t)problem->accumulate);
+    jg_bytes_u32(out, TAG_WEIGHTS);
+    jg_bytes_u32(out, (uint32_t)problem->weights);
 }

@@ -168,6 +168,18 @@ static jit_gemm_status check_accumulate(const jit_gemm_problem *problem)
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status check_weights(const jit_gemm_problem *problem)
+{
+    const int weights = (int)problem->weights;
+    if (weights < JIT_GEMM_WEIGHTS_NONE || weights > JIT_GEMM_WEIGHTS_B) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.weights",
+                       "give JIT_GEMM_WEIGHTS_NONE, JIT_GEMM_WEIGHTS_A or "
+                       "JIT_GEMM_WEIGHTS_B",
+                       "must be 0 to 2, is %d", weights);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status check_pair(const jit_gemm_problem *problem)
 {
     if (problem->pair != JIT_GEMM_PAIR_INTERLEAVED &&
@@ -279,6 +291,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_c(problem));
     JG_TRY(check_pair(problem));
     JG_TRY(check_accumulate(problem));
+    JG_TRY(check_weights(problem));
     JG_TRY(jg_groups_check_fields(problem));
     JG_TRY(jg_rows_check_fields(problem));
     JG_TRY(jg_invariance_check_fields(problem));

@@ -20,6 +20,9 @@ const char *const jg_pair_names[] = {
     [JIT_GEMM_PAIR_INTERLEAVED] = "interleaved", [JIT_GEMM_PAIR_HALVES] = "halves"};
 const char *const jg_accumulate_names[] = {
     [JIT_GEMM_ACCUMULATE_EXACT] = "exact", [JIT_GEMM_ACCUMULATE_FAST] = "fast"};
+const char *const jg_weights_names[] = {[JIT_GEMM_WEIGHTS_NONE] = "none",
+                                        [JIT_GEMM_WEIGHTS_A] = "a",
+                                        [JIT_GEMM_WEIGHTS_B] = "b"};
 
 size_t jg_trim_end(const char *text, size_t size)
 {
@@ -184,6 +187,9 @@ static void print_problem(jit_gemm_problem *problem, struct jg_str *out)
     if (problem->accumulate != JIT_GEMM_ACCUMULATE_EXACT) {
         jg_str_printf(out, " accumulate=%s", jg_accumulate_names[problem->accumulate]);
     }
+    if (problem->weights != JIT_GEMM_WEIGHTS_NONE) {
+        jg_str_printf(out, " weights=%s", jg_weights_names[problem->weights]);
+    }
     if (problem->register_limit > 0) {
         jg_str_printf(out, " max_registers=%u", problem->register_limit);
     }
@@ -239,6 +245,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.a_rows = problem->a_rows;
     plain.invariant = problem->invariant;
     plain.accumulate = problem->accumulate;
+    plain.weights = problem->weights;
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

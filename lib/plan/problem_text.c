@@ -383,6 +383,19 @@ static jit_gemm_status read_accumulate(struct problem_reader *reader,
     return refuse_unknown(key, "accumulation", word);
 }
 
+static jit_gemm_status read_weights(struct problem_reader *reader,
+                                    const struct problem_key *key,
+                                    const struct jg_word *word)
+{
+    for (int i = JIT_GEMM_WEIGHTS_NONE; i <= JIT_GEMM_WEIGHTS_B; i++) {
+        if (jg_word_is(word->value, word->value_size, jg_weights_names[i])) {
+            reader->problem.weights = (jit_gemm_weights)i;
+            return JIT_GEMM_OK;
+        }
+    }
+    return refuse_unknown(key, "matrix", word);
+}
+
 static jit_gemm_status read_group_by(struct problem_reader *reader,
                                      const struct problem_key *key,
                                      const struct jg_word *word)
@@ -446,6 +459,7 @@ static const struct problem_key keys[] = {
     {"pair", "problem.pair", read_pair, 0, "give interleaved or halves"},
     {"invariant", "problem.invariant", read_invariant, 0, "give none or m"},
     {"accumulate", "problem.accumulate", read_accumulate, 0, "give exact or fast"},
+    {"weights", "problem.weights", read_weights, 0, "give none, a or b"},
     {"max_registers", "problem.register_limit", read_registers, 0,
      "give the most registers of a thread, such as max_registers=168"},
     {"local_memory", "problem.no_local_memory", read_local_memory, 0, "give any or none"},

@@ -21,6 +21,7 @@ extern const char jg_size_units[];
 /* Of a ::jit_gemm_pair. */
 extern const char *const jg_pair_names[];
 extern const char *const jg_accumulate_names[];
+extern const char *const jg_weights_names[];
 
 /* Where a text begins behind white space, and how many bytes it has before that at its end.
  */

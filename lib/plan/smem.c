@@ -67,12 +67,22 @@ int64_t jg_smem_bytes(const struct jg_smem *smem, int stages)
     return jg_max(jg_align_up(used_bytes, SMEM_STEP), smem->least_bytes);
 }
 
+/* The driver keeps as much of each CTA beside what it may have. */
+enum { CTA_SMEM_BYTES = 1024 };
+
+static int64_t most_bytes_of(const struct jg_smem *smem,
+                             const struct jg_device_facts *facts)
+{
+    const int ctas = (int)jg_max(smem->residents, 1);
+    return ((int64_t)facts->smem_optin_bytes + CTA_SMEM_BYTES) / ctas - CTA_SMEM_BYTES;
+}
+
 /* At most `limit`. */
 static int count_fitting_stages(const struct jg_smem *smem,
                                 const struct jg_device_facts *facts, int limit)
 {
     int stages = limit;
-    while (stages > 0 && jg_smem_bytes(smem, stages) > facts->smem_optin_bytes) {
+    while (stages > 0 && jg_smem_bytes(smem, stages) > most_bytes_of(smem, facts)) {
         stages--;
     }
     return stages;
@@ -83,12 +93,14 @@ bool jg_stages_check(struct jg_trial *trial, const struct jg_smem *smem,
 {
     const int stages = trial->config.pipeline.stages;
     const int64_t smem_bytes = jg_smem_bytes(smem, stages);
-    if (smem_bytes > trial->facts->smem_optin_bytes) {
+    if (smem_bytes > most_bytes_of(smem, trial->facts)) {
         return jg_trial_reject(
             trial,
-            "stages=%d needs %lld bytes of shared memory, %s has %d; at most stages=%d "
+            "stages=%d needs %lld bytes of shared memory, %s has %lld%s; at most stages=%d "
             "with %s out_stages=%d",
-            stages, (long long)smem_bytes, limits->arch, trial->facts->smem_optin_bytes,
+            stages, (long long)smem_bytes, limits->arch,
+            (long long)most_bytes_of(smem, trial->facts),
+            smem->residents > 1 ? " for each of two CTAs (resident=2)" : "",
             count_fitting_stages(smem, trial->facts, limits->most), limits->shape,
             trial->config.storage.out_stages);
     }

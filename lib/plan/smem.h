@@ -19,6 +19,7 @@ struct jg_smem {
     int64_t stage_bytes; /* tiles and barriers of one stage */
     int64_t other_bytes;
     int64_t least_bytes; /* asked for even where less is used */
+    int residents;       /* CTAs that share a multiprocessor's; 0: as 1 */
 };
 
 /* The ring in which sums of a block of K find the scales of its blocks

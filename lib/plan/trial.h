@@ -23,6 +23,10 @@ struct jg_trial {
 /* What every chip fills in alike: output stages, these where the config leaves them open,
  * dependent launch, instruments. */
 void jg_trial_complete(struct jg_trial *trial, int out_stages);
+/* Of the product's A and B, the one that the problem's weights are, where the kernel loads
+ * it before the grid before has ended: dependent launch, no groups, nothing that threads
+ * load or that a kernel before copies. */
+jit_gemm_weights jg_first_loads(const struct jg_trial *trial);
 /* Notes the reason; always false, so that a check can return it. */
 bool jg_trial_reject(struct jg_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -347,11 +347,9 @@ static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *
 static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                          [JG_SCHEDULER_SINGLE] = "kSingle",
                                          [JG_SCHEDULER_CLC] = "kClc"};
-static const char *const prefetches[] = {
-    [JG_PREFETCH_NONE] = "kNone", [JG_PREFETCH_A] = "kA", [JG_PREFETCH_B] = "kB"};
-
-static const char *const evict_firsts[] = {
-    [JG_EVICT_FIRST_NONE] = "kNone", [JG_EVICT_FIRST_A] = "kA", [JG_EVICT_FIRST_B] = "kB"};
+/* One of the product's matrices, by the numbers of jg_prefetch, jg_evict_first and
+ * jit_gemm_weights. */
+static const char *const matrix_names[] = {"kNone", "kA", "kB"};
 
 static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_OFFSETS] = "kOffsets",
@@ -467,7 +465,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     print_number("kALoadedRows", derived->a_rows, out);
     print_number("kBLoadedRows", derived->b_rows, out);
     print_name("SchedulerKind", "kScheduler", schedulers[config->launch.scheduler], out);
-    print_name("Prefetch", "kPrefetch", prefetches[prefetch_of_product(choice)], out);
+    print_name("Prefetch", "kPrefetch", matrix_names[prefetch_of_product(choice)], out);
     print_number("kRasterGroup", config->launch.raster_group, out);
     print_number("kSplitK", jg_max(config->launch.split_k, 1), out);
     if (config->launch.split_k > 1) {
@@ -492,7 +490,7 @@ static void print_resources(const struct jg_problem *problem,
         print_number("kARowWarps", derived->row_warps.a, out);
         print_number("kBRowWarps", derived->row_warps.b, out);
     }
-    print_name("EvictFirst", "kEvictFirst", evict_firsts[derived->evict_first], out);
+    print_name("EvictFirst", "kEvictFirst", matrix_names[derived->evict_first], out);
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
@@ -540,6 +538,8 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->launch.pdl, out);
+    print_name("FirstLoads", "kFirstLoads", matrix_names[derived->first_loads], out);
+    print_number("kResident", jg_max(config->launch.resident, 1), out);
     print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);
     if (jg_loads_by_threads(&choice->product)) {
         print_number("kInputAlignment", choice->product.a.alignment, out);
@@ -637,18 +637,19 @@ static void print_epilogue(const struct jg_epilogue *epilogue, bool has_lineinfo
     jg_str_puts(out, "JG_EPILOGUE_END\n\n");
 }
 
-static void print_entry(const char *entry, const struct jg_derived *derived,
+static void print_entry(const char *entry, const struct jg_choice *choice,
                         const char *kernel, struct jg_str *out)
 {
+    const struct jg_derived *derived = &choice->derived;
     print_line_directive(1, "jit_gemm_entry", out);
     jg_str_printf(out,
-                  "extern \"C\" __global__ void __launch_bounds__(%d, 1)\n"
+                  "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n"
                   "%s(const __grid_constant__ jg::KernelParams<Config::kOperandCount, "
                   "Config::kTailMaps%s> params)\n"
                   "{\n"
                   "    %s<Config, Epilogue>(params);\n"
                   "}\n",
-                  derived->threads, entry,
+                  derived->threads, (int)jg_max(choice->config.launch.resident, 1), entry,
                   derived->host_groups > 0 ? ", Config::kHostGroups" : "", kernel);
 }
 
@@ -754,7 +755,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     jg_str_printf(text, "#include <%s>\n\n", header);
     print_config(problem, choice, text);
     print_epilogue(problem->epilogue, source.has_lineinfo, text);
-    print_entry(source.entry, &choice->derived, kernel, text);
+    print_entry(source.entry, choice, kernel, text);
     if (jg_is_repacked(&choice->config)) {
         print_repack_entry(text);
     }

@@ -89,6 +89,7 @@ class Problem(ctypes.Structure):
         ("a_rows", c_int),
         ("accumulate", c_int),
         ("scale_rows", c_int),
+        ("weights", c_int),
     ]
 
 

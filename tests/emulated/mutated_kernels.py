@@ -257,6 +257,18 @@ KERNELS = {
         "run": ["512x256x256", "bf16", "--arch", "sm_90a", "--back-to-back",
                 "--config", "tile=128x128 stages=3"],
     },
+    # B is loaded before the wait, A behind the second one, which is the load thread's own.
+    "sm_90a back to back, weights first": {
+        "of": "wgmma.mma_async",
+        "sms": 4,
+        "only": "back to back",
+        "harmless": {("back to back: drop griddepcontrol.wait", 0): LOADS_FIRST,
+                     ("back to back: only the first warp waits", 0): LOADS_FIRST,
+                     ("back to back: only the last warp waits", 0): LOADS_FIRST,
+                     ("back to back: only the first warp waits", 1): LOADS_FIRST},
+        "run": ["32x256x256", "bf16", "weights=b", "--arch", "sm_90a", "--back-to-back",
+                "--config", "tile=64x32 stages=3 resident=2 split_k=1 swap_ab=1"],
+    },
     "sm_100a back to back": {
         "of": "tcgen05.mma",
         "sms": 4,

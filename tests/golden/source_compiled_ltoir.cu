@@ -60,6 +60,8 @@ struct Config {
     enum : bool { kLongSnippet = false };
     enum : bool { kRasterAlongM = true };
     enum : bool { kPdl = false };
+    static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
+    enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };
     enum : jg::u32 { kOutputAlignment = 16 };
     using A = jg::bf16;

@@ -71,6 +71,8 @@ struct Config {
     enum : bool { kLongSnippet = false };
     enum : bool { kRasterAlongM = false };
     enum : bool { kPdl = false };
+    static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
+    enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = true };
     enum : jg::u32 { kInputAlignment = 2 };
     enum : bool { kShiftsLines = true };

@@ -297,7 +297,7 @@ Test(config, every_message)
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
          "tile mma cta_group pingpong cluster scheduler k_group stages acc_stages raster "
-         "raster_group out_stages pdl split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
+         "raster_group out_stages pdl resident split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
@@ -315,6 +315,7 @@ Test(config, every_message)
         {"cluster_k=16",
          "config: cluster_k=16 says how many of the parts of K a cluster has, and split_k "
          "says how many there are; give split_k=, a multiple of it, or leave cluster_k out"},
+        {"resident=3", "config: '3' at column 10 is no value of 'resident'; give 1 or 2"},
         {"swap_ab=2", "config: '2' at column 9 is no value of 'swap_ab'; give 0 or 1"},
         {"stages=4 warp=3", "config: unknown key 'warp' at column 10; keys: kernel tile "},
         {"mma=256", "config: '256' at column 5 is no value of 'mma'; give MxN"},

@@ -637,8 +637,8 @@ Test(problem, bytes_are_equal_for_two_ways_of_saying_the_same)
 Test(problem, bytes_differ_in_every_field)
 {
     const jit_gemm_problem plain = make_problem();
-    jit_gemm_problem variants[21];
-    for (size_t i = 0; i < 21; i++) {
+    jit_gemm_problem variants[23];
+    for (size_t i = 0; i < 23; i++) {
         variants[i] = plain;
     }
     variants[0].m.size = 511;
@@ -662,7 +662,9 @@ Test(problem, bytes_differ_in_every_field)
     variants[18].d.alignment = 2;
     variants[19].d.alignment = 4;
     variants[20].invariant = JIT_GEMM_INVARIANT_M;
-    for (size_t i = 0; i < 21; i++) {
+    variants[21].weights = JIT_GEMM_WEIGHTS_A;
+    variants[22].weights = JIT_GEMM_WEIGHTS_B;
+    for (size_t i = 0; i < 23; i++) {
         cr_expect_not(same_bytes(&plain, &variants[i]), "variant %zu", i);
         for (size_t j = 0; j < i; j++) {
             cr_expect_not(same_bytes(&variants[i], &variants[j]), "%zu and %zu", i, j);

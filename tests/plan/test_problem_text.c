@@ -122,7 +122,7 @@ Test(problem_text, every_message)
          "problem: unknown key 'mm' at column 9; did you mean m? keys: m n k batch groups group_by "
          "group_rest scale_rows a b c d layout d_layout a_rows d_rows a_scale a_scale_layout b_scale "
          "b_scale_layout d_scale d_scale_layout dynamic workspace input_align output_align "
-         "pair invariant accumulate max_registers local_memory epilogue config"},
+         "pair invariant accumulate weights max_registers local_memory epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},
         {"M=3", "problem: unknown key 'M' at column 1"},
         {"gemm",
@@ -257,6 +257,8 @@ Test(problem_text, every_message)
         {"8x8x8 bf16 max_registers=0", "problem.register_limit: must be a number from 1"},
         {"8x8x8 bf16 invariant=k",
          "problem.invariant: unknown invariance 'k' at column 22; give none or m"},
+        {"8x8x8 bf16 weights=c",
+         "problem.weights: unknown matrix 'c' at column 20; give none, a or b"},
         {"8x8x8 bf16 local_memory=0",
          "problem.no_local_memory: unknown amount '0' at column 25; give any or none"},
         {"8x8x8 bf16 epilogue=",
@@ -484,6 +486,7 @@ static jit_gemm_problem draw_problem(void)
     problem.no_local_memory = (int32_t)draw(2);
     problem.invariant = (jit_gemm_invariance)draw(2);
     problem.accumulate = (jit_gemm_accumulate)draw(2);
+    problem.weights = (jit_gemm_weights)draw(3);
     for (size_t i = 0, size = draw(JIT_GEMM_NAME_SIZE); i < size; i++) {
         problem.epilogue[i] = "abcXYZ_019"[draw(i == 0 ? 7 : 10)];
     }

@@ -17,6 +17,10 @@ enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets, kPointers };
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };
 
+// The operand that nobody writes: its first stages are loaded before the grid before has
+// ended.
+enum class FirstLoads { kNone, kA, kB };
+
 // The operand that few tiles read, once each: L2 gives its lines up first.
 enum class EvictFirst { kNone, kA, kB };
 

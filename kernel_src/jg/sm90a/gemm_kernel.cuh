@@ -2,6 +2,7 @@
 // The Hopper GEMM kernel: its prologue, and who has which role (kernel_context.cuh).
 #pragma once
 #include <jg/sm90a/kernel_context.cuh>
+#include <jg/sm90a/load_role.cuh>
 
 namespace jg::sm90a {
 
@@ -29,7 +30,13 @@ JG_DEVICE void gemm_kernel(const Params &params)
         ptx::synchronize<Kernel::Cluster::kSize>();
     }
     if constexpr (Config::kPdl) {
-        ptx::grid_dependency_wait();
+        // The thread that loads waits behind its first loads of weights, if there are some.
+        if (!Kernel::kLoadsFirst || !roles.is_load_warp()) {
+            ptx::grid_dependency_wait();
+            if constexpr (Kernel::kHasHalf && !Kernel::kLoadsFirst) {
+                ptx::launch_dependent_grids();
+            }
+        }
     }
     if constexpr (Kernel::Scheduler::kPrepares) {
         if (roles.is_load_warp()) {
@@ -44,6 +51,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
             kernel.load_by_threads();
         } else {
             ptx::give_registers_back<Config::kPingpong      ? Roles::kPingpongLoadRegisters
+                                     : Kernel::kHasHalf     ? Roles::kHalfLoadRegisters
                                      : Kernel::kFindsScales ? Roles::kRowLoadRegisters
                                                             : Roles::kLoadRegisters>();
             if constexpr (Config::kCopiedRows > 0) {
@@ -51,7 +59,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     kernel.load_rows();
                 }
             } else if (roles.is_load_warp() && ptx::elect_one()) {
-                kernel.load();
+                LoadRole<Kernel>(kernel).run();
             }
             if constexpr (Kernel::kScales) {
                 if (roles.scale_warp() < count_scale_warps<Config>()) {
@@ -81,6 +89,7 @@ JG_DEVICE void gemm_kernel(const Params &params)
         }
     } else {
         ptx::take_registers<Config::kPingpong      ? Roles::kPingpongMathRegisters
+                            : Kernel::kHasHalf     ? Roles::kHalfMathRegisters
                             : Config::kThreadLoads ? Roles::kMathRegistersBeside
                             : Kernel::kFindsScales ? Roles::kMathRegistersBesideRows
                                                    : Roles::kMathRegisters>();

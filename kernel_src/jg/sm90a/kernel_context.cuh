@@ -39,6 +39,8 @@ struct KernelContext {
         kScales = promotes_block_scales<Config>(),
         kFindsScales = kScales && Config::kCopiedRows > 0, // of rows by an index
         kClearsRest = clears_rest<Config>(),
+        kHasHalf = (Config::kResident > 1),                     // of the multiprocessor
+        kLoadsFirst = Config::kFirstLoads != FirstLoads::kNone, // of the first item
         // Whose results have a part for each group, which may lack rows.
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
     };
@@ -118,35 +120,8 @@ struct KernelContext {
         }
     }
 
-    // Brings A and B, and C and matrix operands behind them: one thread.
-    JG_DEVICE void load() const
-    {
-        auto tiles = input.producer();
-        const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
-        AcquiredMaps maps(loader);
-        RoleWork work(scheduler.load_iterator(), debug::Role::kLoad);
-        while (work.has_work()) {
-            const auto item = work.next();
-            maps.settle(item);
-            work.settle_at_stage(tiles, item.k_blocks > 0);
-            // Send A and B.
-            const u32 bytes = loader.bytes_of(item);
-#pragma unroll 1
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                const ProducerStage stage = tiles.acquire(bytes);
-                smem.input[stage.index].send(loader, stage.full, item, k, 1);
-            }
-            // Send what the epilogue reads, behind the last block of K.
-            if constexpr (EpilogueLoadT::kLoads > 0 && !kHasLoadRing) {
-                if (item.is_last_split && !(kClearsRest && item.k_blocks == 0)) {
-                    EpilogueLoadT::load(params, smem, tiles, Output::tile(item), with_c);
-                }
-            }
-        }
-        finish_loading(tiles);
-    }
-
-    // The same of rows that an index names: one warp, of which a lane starts copies.
+    // Brings rows of A and B that an index names, and what comes behind them: one warp, of
+    // which a lane starts copies.
     JG_DEVICE void load_rows() const
     {
         auto tiles = input.producer();
@@ -441,7 +416,7 @@ struct KernelContext {
     static JG_DEVICE void finish_loading(typename Ring::Producer &tiles)
     {
         tiles.drain();
-        if constexpr (Config::kPdl) {
+        if constexpr (Config::kPdl && !kHasHalf) {
             ptx::launch_dependent_grids();
         }
     }

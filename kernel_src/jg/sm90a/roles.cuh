@@ -22,6 +22,9 @@ struct Roles {
         kMathRegistersBesideRows = 224,
         kPingpongLoadRegisters = 24,
         kPingpongMathRegisters = 240, // a whole tile's accumulators
+        // Of two CTAs of a multiprocessor each has half of them.
+        kHalfLoadRegisters = 40,
+        kHalfMathRegisters = 96,
         kThreadLoadRegisters = 72,
         kMathRegistersBeside = 216,
     };

@@ -6,6 +6,7 @@
 // by all that load); and before anybody does, by all threads (clear_rest). Both chips'
 // shared memory is composed of these, and MmaOp takes one.
 #pragma once
+#include <jg/common/choices.cuh>
 #include <jg/ptx/mbarrier.cuh>
 #include <jg/ptx/shared.cuh>
 #include <jg/schedule/k_group.cuh>
@@ -60,6 +61,20 @@ struct alignas(1024) InputTiles {
                 loader.load(a[i], b[i], full, item,
                             item.k_first + (first + i) * Config::kBlockK);
             }
+        }
+    }
+
+    // The same of one block's A or B.
+    template <FirstLoads kOperand, class Loader>
+    JG_DEVICE void send_one(const Loader &loader, u64 *full, const WorkItem &item,
+                            u32 block)
+    {
+        static_assert(Config::kKGroup == 1, "of one block");
+        const u32 k = item.k_first + block * Config::kBlockK;
+        if constexpr (kOperand == FirstLoads::kA) {
+            loader.load_a(a[0], full, item, k);
+        } else {
+            loader.load_b(b[0], full, item, k);
         }
     }
 

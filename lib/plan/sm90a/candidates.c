@@ -147,6 +147,7 @@ void jg_sm90a_complete(struct jg_trial *trial)
         jg_keeps_sums(config) ? JG_SCHEDULER_SINGLE : JG_SCHEDULER_STATIC;
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
+    config->launch.resident = override->has_resident ? override->values.launch.resident : 0;
     config->pipeline.stages =
         override->has_stages ? override->values.pipeline.stages : choose_stages(trial);
     choose_raster(trial);

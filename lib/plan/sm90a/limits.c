@@ -186,6 +186,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     return (struct jg_smem){
         .stage_blocks = 1,
+        .residents = config->launch.resident,
         .stage_bytes =
             stage_bytes_of(trial) + line_ends_bytes_of(trial) + JG_RING_BARRIER_BYTES,
         .other_bytes =
@@ -737,15 +738,17 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     if (!jg_group_maps_check(trial) || !check_pingpong(trial) ||
         !check_square_scale(trial) || !check_tile(trial) || !check_gate(trial) ||
         !check_cluster(trial) || !jg_split_check(trial) || !jg_groups_check(trial) ||
-        !jg_repack_check(trial) || !check_stages(trial) ||
-        !jg_out_stages_check(trial, &columns)) {
+        !jg_repack_check(trial) || !jg_sm90a_check_resident(trial) ||
+        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(trial);
     const int stages = trial->config.pipeline.stages;
     trial->derived = (struct jg_derived){.threads = THREADS,
                                          .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-                                         .max_registers = MAX_REGISTERS,
+                                         .max_registers = trial->config.launch.resident > 1
+                                                              ? JG_SM90A_HALF_REGISTERS
+                                                              : MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.accumulate = trial->product.accumulate;
@@ -767,6 +770,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
+    trial->derived.first_loads = jg_first_loads(trial);
     trial->derived.shifts_lines = jg_sm90a_shifts_lines(&trial->product);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);

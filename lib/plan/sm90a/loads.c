@@ -22,3 +22,40 @@ int jg_sm90a_turned_slices(const struct jg_trial *trial)
                ? 1
                : 2;
 }
+
+enum {
+    MATH_THREADS = 128 * JG_SM90A_CONSUMERS,
+    MOST_ACCUMULATORS = 32 /* of a thread, beside which 96 registers are enough */
+};
+
+bool jg_sm90a_check_resident(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int sets = jg_sm90a_promotes(&trial->product) ? 2 : 1;
+    const int held = sets * layout->tile_m * layout->tile_n / MATH_THREADS;
+    const char *why = NULL;
+    if (trial->config.launch.resident <= 1) {
+        return true;
+    }
+    if (trial->config.launch.pdl == 0) {
+        why = "pdl=0, where no launch begins beside another";
+    } else if (layout->pingpong != 0) {
+        why = "pingpong=1, whose warpgroups have a tile's accumulators each";
+    } else if (jg_loads_by_threads(&trial->product)) {
+        why = "A and B that threads load";
+    } else if (trial->product.has_row_boxes ||
+               trial->product.group_by != JIT_GEMM_GROUP_NONE) {
+        why = "groups and rows by an index";
+    } else if (jg_product_promotes_scales(&trial->product)) {
+        why = "scales of blocks";
+    } else if (held > MOST_ACCUMULATORS) {
+        why = "tiles of more than 8192 elements, or 4096 where sums are added up in "
+              "registers";
+    }
+    return why == NULL ||
+           jg_trial_reject(trial,
+                           "resident=2 lets the next launch begin on the same "
+                           "multiprocessors, with 80 registers a thread each, which is not "
+                           "for %s: resident=1",
+                           why);
+}

@@ -64,6 +64,11 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
 int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
                          const jit_gemm_dim *size, int tile, bool is_one_box);
 
+/* Of a thread, where two CTAs of a multiprocessor have half of all each (resident=2). */
+enum { JG_SM90A_HALF_REGISTERS = 80 };
+/* May two CTAs, one of the next launch, have one? */
+bool jg_sm90a_check_resident(struct jg_trial *trial);
+
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);
