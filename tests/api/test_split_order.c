@@ -129,7 +129,9 @@ enum { NOT_COMPILED = 3 };
 static int run_filled(const struct filled *row)
 {
     const bool is_debug = strstr(row->problem, "debug=1") != NULL;
+    const bool reduces = strstr(row->problem, "epilogue=") != NULL;
     struct split_fixture fixture;
+    jit_gemm_arg sums = {0};
     split_open(&fixture, strstr(row->problem, "mma=") != NULL ? "sm_100a" : "sm_90a",
                "numbers=exact,sms=16,show=none", 0);
     jit_gemm_problem problem;
@@ -146,10 +148,13 @@ static int run_filled(const struct filled *row)
     }
     split_check(
         jit_gemm_device_upload(fixture.context, workspace.address, words, sizeof(words)));
+    split_check(jit_gemm_device_alloc(fixture.context, N * sizeof(float), &sums.pointer));
     const jit_gemm_args args = {.struct_size = sizeof(args),
                                 .a = {.pointer = fixture.a, .ld = K},
                                 .b = {.pointer = fixture.b, .ld = K},
                                 .d = {.pointer = fixture.d},
+                                .operands = &sums,
+                                .operand_count = reduces ? 1 : 0,
                                 .workspace = workspace.address};
     split_check(jit_gemm_run(gemm, &args, NULL));
     if (jit_gemm_device_synchronize(fixture.context) == JIT_GEMM_OK) {
@@ -183,7 +188,14 @@ Test(split_order, workspace_that_was_not_zero_ends_the_launch)
         {"200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=4", 0x3f800000},
         {"200x136x520 bf16 d=f32 config=mma=128x64 cluster=1x1 split_k=4 "
          "split_order=parallel",
-         0xffffffff}};
+         0xffffffff},
+        /* of a reduction, whose last team counts there */
+        {"200x136x520 bf16 d=f32 epilogue=bias_gradient config=tile=64x128 cluster=1x1", 1},
+        {"200x136x520 bf16 d=f32 epilogue=bias_gradient config=tile=64x128 cluster=1x1 "
+         "debug=1",
+         0xffffffff},
+        {"200x136x520 bf16 d=f32 epilogue=bias_gradient config=mma=128x64 cluster=1x1",
+         0x3f800000}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const pid_t child = fork(); /* the device is dead afterwards */
         if (child == 0) {
