@@ -131,6 +131,10 @@ jit_gemm_status jg_link_check_function(const struct jg_compile_request *request,
                                                   output.code.size, symbol, &function);
     if (status == JIT_GEMM_OK) {
         status = jg_compiled_check_signature(request->epilogue, &function);
+        if (status == JIT_GEMM_OK) {
+            status =
+                jg_ptx_check_thread(jg_str_text(&output.code), output.code.size, symbol);
+        }
     } else {
         status = jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol",
                          "declare the function extern \"C\" __device__, not static and not "

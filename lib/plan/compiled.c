@@ -184,8 +184,9 @@ static void compare_signature(const struct jg_epilogue *epilogue,
             const struct jg_ptx_parameter *parameter = &function->parameters[i];
             const uint32_t wanted = is_pointer ? 8 : 4;
             if (parameter->is_aggregate || parameter->bytes != wanted) {
-                snprintf(text, size, "its parameter %u is %s, not of %u bytes", i + 1,
-                         parameter->is_aggregate ? "a struct" : "of another size", wanted);
+                snprintf(text, size, "takes a parameter %u that is %s, not of %u bytes",
+                         i + 1, parameter->is_aggregate ? "a struct" : "of another size",
+                         wanted);
                 return;
             }
         }

@@ -13,7 +13,10 @@
 #include "plan/snippet.h"
 #include "plan/text.h"
 
-enum { MAX_SOURCE_NAME = 1024 };
+enum {
+    MAX_SOURCE_NAME = 1024,
+    MAX_READ_BYTES = 16 << 20 /* of a text that is refused with its place */
+};
 /* Line numbers of the whole snippet must stay within what a #line directive takes. */
 #define MAX_FIRST_LINE (UINT32_C(2147483647) - JG_SNIPPET_MAX_BYTES)
 
@@ -25,6 +28,8 @@ static const char *const prelude_names[] = {
     "clamp", "fma",  "abs",       "uniform", "dgelu",   "dgelu_tanh"};
 static const char *const device_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                            "warpSize"};
+/* What the source of a kernel defines outside of jg. */
+static const char *const unit_names[] = {"Config", "Epilogue"};
 /* Macros that the compiler defines for every unit. */
 static const char *const macro_names[] = {"NULL",    "assert", "va_arg",
                                           "va_copy", "va_end", "va_start"};
@@ -393,6 +398,12 @@ static jit_gemm_status copy_source(struct jg_epilogue *epilogue,
                        "give the snippet's line in its file, or 0",
                        "must be at most %u, is %u", MAX_FIRST_LINE, user->first_line);
     }
+    if (user->source_size > MAX_READ_BYTES) { /* nothing of it is read */
+        return jg_fail(
+            JIT_GEMM_ERR_ARGUMENT, "epilogue.source_size",
+            "give the bytes of epilogue.source, or 0 if it ends with a zero byte",
+            "must be at most %d, is %zu", JG_SNIPPET_MAX_BYTES, user->source_size);
+    }
     const char *source_name =
         user->source_name != NULL ? user->source_name : epilogue->name;
     JG_TRY(check_source_name(source_name));
@@ -457,7 +468,9 @@ static jit_gemm_status copy_compiled(struct jg_epilogue *epilogue,
                                      const jit_gemm_epilogue *user)
 {
     JG_TRY(jg_compiled_check_symbol(user->symbol));
-    const char *conflict = find_name_conflict(epilogue, user->symbol);
+    const char *conflict = IS_ONE_OF(user->symbol, unit_names)
+                               ? "is a type of the kernel's source"
+                               : find_name_conflict(epilogue, user->symbol);
     if (conflict != NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol",
                        "give the function another name", "'%s' %s", user->symbol, conflict);

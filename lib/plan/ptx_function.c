@@ -321,26 +321,70 @@ static const char *const refused_opcodes[] = {".param",         "call",
                                               "barrier",        "setmaxnreg",
                                               "wgmma",          "tcgen05",
                                               "griddepcontrol", "clusterlaunchcontrol",
-                                              "alloca",         "stackrestore"};
+                                              "alloca",         "stackrestore",
+                                              "shfl",           "vote",
+                                              "match",          "redux",
+                                              "elect",          "mbarrier"};
+enum { REFUSED_OPCODES = sizeof(refused_opcodes) / sizeof(refused_opcodes[0]) };
+
+/* REFUSED_OPCODES: none of them. */
+static size_t find_refused(const struct jg_ptx_token *opcode)
+{
+    for (size_t i = 0; i < REFUSED_OPCODES; i++) {
+        const size_t size = strlen(refused_opcodes[i]);
+        if (opcode->size >= size && memcmp(opcode->text, refused_opcodes[i], size) == 0 &&
+            (opcode->size == size || opcode->text[size] == '.')) {
+            return i;
+        }
+    }
+    return REFUSED_OPCODES;
+}
 
 static jit_gemm_status check_opcode(const struct jg_ptx_token *opcode)
 {
-    for (size_t i = 0; i < sizeof(refused_opcodes) / sizeof(refused_opcodes[0]); i++) {
-        const char *refused = refused_opcodes[i];
-        const size_t size = strlen(refused);
-        if (opcode->size < size || memcmp(opcode->text, refused, size) != 0 ||
-            (opcode->size > size && opcode->text[size] != '.')) {
+    const size_t refused = find_refused(opcode);
+    if (refused == REFUSED_OPCODES) {
+        return JIT_GEMM_OK;
+    }
+    if (refused < CALL_OPCODES) {
+        return fail_at(opcode,
+                       "have everything inlined (__forceinline__, -O3), or give "
+                       "LTO-IR, which may call",
+                       "PTX that calls another function cannot be pasted into a kernel");
+    }
+    return fail_at(opcode, "compute one element from the parameters, and return",
+                   "an epilogue's function must not do this");
+}
+
+jit_gemm_status jg_ptx_check_thread(const char *text, size_t size, const char *symbol)
+{
+    struct jg_ptx_lexer lexer = jg_ptx_lexer_begin(text, size);
+    bool is_first = true; /* of a statement, behind its label and its condition */
+    bool has_trapped = false;
+    for (struct jg_ptx_token token = jg_ptx_next(&lexer); !is_end(&token);
+         token = jg_ptx_next(&lexer)) {
+        const bool is_shared = jg_ptx_is(&token, ".shared");
+        const size_t refused = is_first ? find_refused(&token) : REFUSED_OPCODES;
+        const bool ends = has_trapped && jg_ptx_is(&token, "exit"); /* of an assertion */
+        if (is_shared || (refused >= CALL_OPCODES && refused < REFUSED_OPCODES && !ends)) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, WHERE,
+                           is_shared
+                               ? "do without shared memory"
+                               : "compute one element from the parameters, and return",
+                           "the LTO-IR of '%s' has %s, which an epilogue's function must "
+                           "not use",
+                           symbol, jg_quote(token.text, token.size).text);
+        }
+        if (is_first) {
+            has_trapped = jg_ptx_is(&token, "trap");
+        }
+        if (is_first && jg_ptx_is(&token, "@")) {
+            token = jg_ptx_next(&lexer); /* "%p", or "!" before it */
+            token = jg_ptx_is(&token, "!") ? jg_ptx_next(&lexer) : token;
             continue;
         }
-        if (i < CALL_OPCODES) {
-            return fail_at(
-                opcode,
-                "have everything inlined (__forceinline__, -O3), or give "
-                "LTO-IR, which may call",
-                "PTX that calls another function cannot be pasted into a kernel");
-        }
-        return fail_at(opcode, "compute one element from the parameters, and return",
-                       "an epilogue's function must not do this");
+        is_first = jg_ptx_is(&token, ";") || jg_ptx_is(&token, "{") ||
+                   jg_ptx_is(&token, "}") || jg_ptx_is(&token, ":");
     }
     return JIT_GEMM_OK;
 }

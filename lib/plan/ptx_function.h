@@ -43,6 +43,10 @@ struct jg_ptx_function {
 jit_gemm_status jg_ptx_function_find(const char *text, size_t size, const char *symbol,
                                      struct jg_ptx_function *ret_function);
 
+/* Does a module, of LTO-IR, act on its own thread only? What is refused of a body below,
+ * and shared memory, but no calls; `exit` may follow a trap. ARGUMENT. */
+jit_gemm_status jg_ptx_check_thread(const char *text, size_t size, const char *symbol);
+
 /*
  * Appends the body as statements of PTX that read parameter i as the register jg_p<i> and
  * write the result to jg_d; every line ends with a line feed. It ends at the label jg_end,

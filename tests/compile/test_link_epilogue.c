@@ -205,7 +205,7 @@ static const struct {
      JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol", "the LTO-IR defines no function 'keep'"},
     {"sm_90a", SIGNATURE_OF("float", "double acc", REST) "{ return acc + *aux; }",
      "compute_80", JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol",
-     "its parameter 1 is of another"},
+     "it takes a parameter 1 that is of another"},
     {"sm_90a", SIGNATURE_OF("float", "float acc", "") "{ return acc; }", "compute_80",
      JIT_GEMM_ERR_ARGUMENT, "epilogue.symbol", "it takes 1 parameters, not 6"},
     {"sm_90a", SIGNATURE_OF("float", "float acc", REST ", float s") "{ return s; }",
@@ -220,6 +220,14 @@ static const struct {
          "float", "float acc", REST) "{ return helper(acc); }",
      "compute_80", JIT_GEMM_ERR_COMPILE, "epilogue.code",
      "Unresolved extern function 'helper'"},
+    {"sm_90a",
+     "__device__ __noinline__ float helper(float x) { __syncthreads(); return x; }" SIGNATURE_OF(
+         "float", "float acc", REST) "{ return helper(acc); }",
+     "compute_80", JIT_GEMM_ERR_ARGUMENT, "epilogue.code", "has 'bar.sync', which"},
+    {"sm_100a",
+     "__shared__ float lanes[128];" SIGNATURE_OF(
+         "float", "float acc", REST) "{ lanes[row % 128] = acc; return lanes[col % 128]; }",
+     "compute_80", JIT_GEMM_ERR_ARGUMENT, "epilogue.code", "do without shared memory"},
     {"sm_90a",
      CODE_KEEP "extern \"C\" __global__ void jg_probe(void **p) { *p = nullptr; }",
      "compute_80", JIT_GEMM_ERR_COMPILE, "epilogue.code", "rename what the kernel defines"},

@@ -207,6 +207,7 @@ Test(compiled, symbol_is_an_identifier_that_means_nothing_else)
                 {"gelu", "is a function of the prelude"},
                 {"jg_probe", "begins with a reserved prefix"},
                 {"jit_gemm_sm90a_x", "begins with a reserved prefix (jit_gemm)"},
+                {"Config", "is a type of the kernel's source"},
                 {"threadIdx", "is a built-in variable of CUDA"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         jit_gemm_epilogue user = make_user(FUNCTION(BIAS, STORE), 1);
@@ -297,8 +298,9 @@ Test(compiled, wrong_signature_names_the_difference_and_the_right_one)
         {FUNCTION("", STORE), "it takes 4 parameters, not 5"},
         {FUNCTION(BIAS BIAS, STORE), "it takes 6 parameters, not 5"},
         {FUNCTION(", .param .b64 p4", STORE),
-         "its parameter 5 is of another size, not of 4"},
-        {FUNCTION(", .param .align 4 .b8 p4[4]", STORE), "its parameter 5 is a struct"},
+         "it takes a parameter 5 that is of another size, not of 4 bytes"},
+        {FUNCTION(", .param .align 4 .b8 p4[4]", STORE),
+         "it takes a parameter 5 that is a struct"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect_code_refused(rows[i].code, field, rows[i].words);
@@ -308,9 +310,40 @@ Test(compiled, wrong_signature_names_the_difference_and_the_right_one)
                            "%s", jg_error_text());
     }
     const jit_gemm_epilogue user = make_user(FUNCTION(BIAS ", .param .b32 p5", STORE), 2);
-    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, field, "parameter 6 is of another size");
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, field,
+                   "parameter 6 that is of another size");
     cr_expect_not_null(strstr(jg_error_text(), "float bias, float *aux)"), "%s",
                        jg_error_text());
+}
+
+/* LTO-IR may call and have variables; what its link shows must be of one thread all the
+ * same, wherever in the module it is. */
+Test(compiled, module_that_acts_on_other_threads_is_refused)
+{
+    static const struct {
+        const char *module, *words; /* NULL: is taken */
+    } rows[] = {
+        {".func bar() { ret; } .func f() { call.uni bar, (); ret; }", NULL},
+        {".global .b32 exit; .func f() { ld.global.u32 %r1, [exit]; ret; }", NULL},
+        {".func f() { { @%p1 bra $L1; trap; exit; } $L1: ret; }", NULL},
+        {".func g() { @!%p1 bar.sync 0; ret; } .func f() { ret; }",
+         "has 'bar.sync', which"},
+        {".func f() { $L1: barrier.sync 0; ret; }", "'barrier.sync'"},
+        {".func f() { trap; add.s32 %r1, %r1, 1; exit; }", "'exit'"},
+        {".func f() { @%p1 exit; }", "compute one element from the parameters"},
+        {".func f() { shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; }", "'shfl.sync.idx.b32'"},
+        {".shared .align 4 .b8 s[512]; .func f() { ret; }", "do without shared memory"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *module = rows[i].module;
+
+        const jit_gemm_status status = jg_ptx_check_thread(module, strlen(module), "f");
+
+        cr_expect_eq(status, rows[i].words == NULL ? JIT_GEMM_OK : JIT_GEMM_ERR_ARGUMENT,
+                     "%s", module);
+        cr_expect(rows[i].words == NULL || strstr(jg_error_text(), rows[i].words) != NULL,
+                  "%s: %s", module, jg_error_text());
+    }
 }
 
 Test(compiled, missing_function_lists_those_that_there_are)
@@ -366,6 +399,8 @@ Test(compiled, body_that_cannot_be_pasted_is_refused_at_its_line)
         {"barrier.cta.sync 0;", "'barrier.cta.sync'"},
         {"setmaxnreg.inc.sync.aligned.u32 232;", "must not do this"},
         {"griddepcontrol.wait;", "must not do this"},
+        {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", "'shfl.sync.bfly.b32'"},
+        {"@%p1 vote.sync.any.pred %p2, %p1, -1;", "'vote.sync.any.pred'"},
         {".shared .b32 s;", "an epilogue's function has none"},
         {"mov.u32 %r1, table;", "'table': PTX that uses a variable of its module"},
         {"ld.const.f32 %f1, [table+4];", "'table'"},

@@ -143,6 +143,11 @@ Test(epilogue, wrong_fields_are_named)
     user.source = NULL;
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT, "epilogue.source: is NULL; give the snip");
 
+    user = make_user(NULL, 0);
+    user.source_size = SIZE_MAX; /* of which nothing is read */
+    expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
+                   "epilogue.source_size: must be at most 65536");
+
     user = make_user(NULL, 1);
     expect_refused(&user, JIT_GEMM_ERR_ARGUMENT,
                    "epilogue.operands: is NULL while operand_count is 1");
