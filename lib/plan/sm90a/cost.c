@@ -213,7 +213,9 @@
 /* Their products, for those of a tile that both share, in CTAs of several where no matrix
  * is read: 15 products of 100 to 1600 us in tiles of 128 to 192 columns took 0.96 of what
  * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl); fitted
- * with that day's other runs. */
+ * with that day's other runs. Not beside long calls, which 24 of 24 pairs say
+ * (2026-11-27-h200-elementwise-tiles.jsonl): 128x128 in turn took 1.01 to 1.08 of 128x256
+ * where 0.98 to 1.00 were predicted with it. */
 #define PINGPONG_PART  0.95
 #define PINGPONG_WAVES 3.0
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
@@ -590,6 +592,12 @@ static double count_lead_clk(const struct jg_trial *trial)
     return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
 }
 
+static bool has_long_calls(const struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    return epilogue != NULL && epilogue->long_calls > 0;
+}
+
 /* A tile, from the first block of K to the end of its epilogue. Of two warpgroups that take
  * tiles in turn, one writes while the other has the tensor core: each has two tiles' time
  * for both. Of two that share a tile, one has products left for so many stages. */
@@ -602,7 +610,7 @@ static double count_tile_clk(const struct jg_trial *trial)
         const struct jg_output *output = &trial->derived.output;
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
-                              output->loads_per_step == 0;
+                              output->loads_per_step == 0 && !has_long_calls(trial);
         const double own_clk =
             blocks_clk + PINGPONG_EPILOGUE * epilogue.tile + epilogue.own;
         return jg_larger(epilogue.least, (has_many ? PINGPONG_PART : 1.0) *
