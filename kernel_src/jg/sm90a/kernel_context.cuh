@@ -142,7 +142,7 @@ struct KernelContext {
             }
         }
         if (ptx::elect_one()) {
-            finish_loading(tiles);
+            finish_loading<Config, Epilogue::kReduces>(tiles);
         }
     }
 
@@ -168,7 +168,7 @@ struct KernelContext {
             // Fill stages with A and B.
             fill(tiles, filler, scales, item);
         }
-        finish_loading(tiles);
+        finish_loading<Config, Epilogue::kReduces>(tiles);
     }
 
     // Half of every tile, from its accumulators to D: a math warpgroup.
@@ -408,16 +408,6 @@ struct KernelContext {
         }
         if constexpr (Config::kSumsInRing) { // the other warpgroup has read it too
             ptx::named_barrier_sync(kSumsBarrier, 32 * Roles::kMathWarps);
-        }
-    }
-
-    // The neighbours' arrivals have come: the CTA may end. In a CTA of its own that only
-    // delays the next grid's start until the inputs are used up (measured: 6 % of 256^3).
-    static JG_DEVICE void finish_loading(typename Ring::Producer &tiles)
-    {
-        tiles.drain();
-        if constexpr (Config::kPdl && !kHasHalf) {
-            ptx::launch_dependent_grids();
         }
     }
 };

@@ -5,7 +5,7 @@
 // stages of that one are loaded before the grid before has ended, and the thread waits for
 // it behind these loads; all other threads of the CTA have waited before.
 //
-// The next grid may begin when inputs are used up (KernelContext::finish_loading). Where a
+// The next grid may begin when inputs are used up (finish_loading). Where a
 // multiprocessor has room for it beside this one (Config::kResident) it may when this one
 // has begun; but one that loads weights first only when no more than a ring of loads is
 // left here: earlier it would take of memory's rate what it gives back later (measured: 6 %
@@ -67,7 +67,7 @@ class LoadRole {
                 }
             }
         }
-        Kernel::finish_loading(tiles);
+        finish_loading<Config, Kernel::Snippet::kReduces>(tiles);
     }
 
   private:
