@@ -383,9 +383,9 @@ static const struct {
 /* Of the source unit: a snippet that names them reaches out of its function. An operand of
  * that name stands before them. */
 static const char *const frame_names[] = {
-    "Config",    "Epilogue",      "snippet", "Vector",        "Fragment",
-    "Element",   "kOperandCount", "kLoads",  "kHasFragments", "kReduces",
-    "load_step", "clear_group",   NULL};
+    "Config",        "Epilogue", "snippet",       "Vector",   "Fragment",  "Element",
+    "kOperandCount", "kLoads",   "kHasFragments", "kReduces", "load_step", "clear_group",
+    "prefetch",      NULL};
 
 static bool is_operand(const struct jg_epilogue *epilogue, const struct jg_token *name)
 {

@@ -27,6 +27,14 @@ class RestRows; // rest_rows.cuh
 
 enum class EpilogueKind { kFragments, kVectors };
 
+// Of a way out that reads no vectors before accumulators are there.
+struct NothingReadAhead {
+    template <class... Place>
+    JG_DEVICE void read_ahead(const Place &...) const
+    {
+    }
+};
+
 template <class Config, class Epilogue, class Partition>
 struct EpilogueFor {
     static_assert(check_partition<Partition>(), "see check_partition");

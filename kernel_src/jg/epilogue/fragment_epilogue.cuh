@@ -48,6 +48,7 @@ class FragmentEpilogue {
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
     enum : bool { kReadsAhead = !Config::kPlain && !Partition::kFewRegisters };
+    enum : u32 { kStoreTiles = kDown * kAcross };
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
     using C = typename Config::C;
     static_assert(Epilogue::kHasFragments && (!Config::kHasC || Load::kLoadsOfC == 1),
@@ -69,6 +70,42 @@ class FragmentEpilogue {
     using PairCoordT = Coord<2>;
     using Store = TmaStore<Config::kOutStages, kTileBytes, kTileWarps>;
 
+    // What a thread reads beside accumulators, for the elements of a coordinate; of C and
+    // matrices, for two groups of columns of them.
+    template <class Place>
+    struct Inputs {
+        typename MatrixInput<C>::template Fragment<Place> c;
+        typename Epilogue::template Fragment<Place> operands;
+        typename Scales<Config>::template Fragment<Place> scales;
+
+        template <class Params>
+        JG_DEVICE void load(const Params &params, const Place &coord)
+        {
+            operands.load(params.operands, coord);
+            scales.load(params, coord);
+        }
+        template <class Reader>
+        JG_DEVICE void read(Reader &reader, f32 beta, u32 fragment, u32 pair)
+        {
+            if constexpr (Load::kLoads > 0) {
+                reader.seek_fragment(fragment, pair);
+                if (Config::kHasC && beta != 0.0f) {
+                    reader.read_c_fragment(c.words);
+                }
+                operands.read_boxes(reader);
+            }
+        }
+    };
+
+    // Store tiles whose vectors are read before accumulators are there: all, where few
+    // registers hold them, else the first.
+    enum : bool {
+        kHoldsAll = kReadsAhead && Partition::kThreadAccumulators > 0 &&
+                    kStoreTiles *(sizeof(Inputs<CoordT>::operands) +
+                                  sizeof(Inputs<CoordT>::scales)) <= 160,
+    };
+    enum : u32 { kAhead = kHoldsAll ? kStoreTiles : 1 };
+
   public:
     template <class Params, class ShapeT>
     JG_DEVICE FragmentEpilogue(const Params &params, const ShapeT &, u8 *smem, u32 team)
@@ -87,22 +124,38 @@ class FragmentEpilogue {
         }
     }
 
+    // Loads the vectors that a tile begins with, which run writes next; where accumulators
+    // are registers, while these are still added up.
+    template <class Params, class ShapeT>
+    JG_DEVICE void read_ahead(const Params &params, const ShapeT &shape,
+                              const WorkTile &tile)
+    {
+        if constexpr (kReadsAhead) {
+#pragma unroll
+            for (u32 i = 0; i < kAhead; ++i) {
+                ahead_[i].load(params, coord_of(shape, tile, i));
+            }
+        }
+    }
+
     // A tile. C and matrices come through `ring`.
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
-        constexpr u32 kStoreTiles = kDown * kAcross;
-        Inputs<CoordT> next;
-        if constexpr (kReadsAhead) {
-            next.load(params, coord_of(shape, tile, 0));
+        constexpr bool kHasAll = kHoldsAll && !Accumulators::kIndexed;
+        if constexpr (Partition::kThreadAccumulators == 0) { // nobody else has
+            read_ahead(params, shape, tile);
         }
+        Inputs<CoordT> next = ahead_[0];
 #pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
         for (u32 i = 0; i < kStoreTiles; ++i) {
             const CoordT first = coord_of(shape, tile, i);
             Inputs<CoordT> inputs = next;
             if constexpr (kReadsAhead) {
-                if (i + 1 < kStoreTiles) {
+                if (i + 1 < kStoreTiles && kHasAll) {
+                    next = ahead_[i + 1 < kAhead ? i + 1 : 0];
+                } else if (i + 1 < kStoreTiles) {
                     next.load(params, coord_of(shape, tile, i + 1));
                 }
             }
@@ -132,33 +185,6 @@ class FragmentEpilogue {
     }
 
   private:
-    // What a thread reads beside accumulators, for the elements of a coordinate; of C and
-    // matrices, for two groups of columns of them.
-    template <class Place>
-    struct Inputs {
-        typename MatrixInput<C>::template Fragment<Place> c;
-        typename Epilogue::template Fragment<Place> operands;
-        typename Scales<Config>::template Fragment<Place> scales;
-
-        template <class Params>
-        JG_DEVICE void load(const Params &params, const Place &coord)
-        {
-            operands.load(params.operands, coord);
-            scales.load(params, coord);
-        }
-        template <class Reader>
-        JG_DEVICE void read(Reader &reader, f32 beta, u32 fragment, u32 pair)
-        {
-            if constexpr (Load::kLoads > 0) {
-                reader.seek_fragment(fragment, pair);
-                if (Config::kHasC && beta != 0.0f) {
-                    reader.read_c_fragment(c.words);
-                }
-                operands.read_boxes(reader);
-            }
-        }
-    };
-
     // Accumulators of a store tile; of a gated D those of acc0, and those of acc1.
     struct Values {
         f32 acc[kFragments][4 * kGroups];
@@ -318,6 +344,7 @@ class FragmentEpilogue {
 
     f32 alpha_, beta_;
     u32 team_;
+    Inputs<CoordT> ahead_[kAhead];
     Store store_;
     FragmentStore<typename Select<IsSame<D, s32>::value, f32, D>::Type,
                   Config::kStoreTileSwizzleBytes, kTransposed>

@@ -45,12 +45,15 @@ struct FragmentIndex {
     }
 };
 
-// What a thread needs of a vector with a value for each lane, or for each column of the
-// accumulator.
-template <class CoordT, bool kByLane>
+// What a thread needs of a vector of T with a value for each lane, or for each column of
+// the accumulator. Pairs of less than 32 bits stay as they are in memory until they are
+// used, so that nothing waits for their loads before.
+template <class CoordT, bool kByLane, class T = f32>
 struct FragmentVector {
+    enum : bool { kPacked = !kByLane && bool(CoordT::kPairs) && sizeof(T) < 4 };
     enum : u32 { kCount = 2 * (kByLane ? CoordT::kFragments : CoordT::kGroups) };
-    f32 values[kCount];
+    f32 values[kPacked ? 1 : kCount];
+    u32 pairs[kPacked ? kCount / 2 : 1];
 
     // From the thread's first element on.
     static JG_DEVICE u32 offset(u32 i)
@@ -59,7 +62,7 @@ struct FragmentVector {
     }
     // Elements from `first` on; those from `end` on do not exist, and are 0. Pairs of
     // columns are read at once.
-    template <bool kWhole, class T>
+    template <bool kWhole>
     JG_DEVICE void load_from(const T *vector, u32 first, u32 end)
     {
         constexpr bool kSingly = kByLane || !CoordT::kPairs;
@@ -71,6 +74,8 @@ struct FragmentVector {
             const T *const source = values_of_thread + offset(i);
             if constexpr (kSingly) {
                 values[i] = exists ? to_f32(*source) : 0.0f;
+            } else if constexpr (kPacked) {
+                pairs[i / 2] = ptx::load_packed_pair_if(source, exists);
             } else {
                 ptx::load_pair_if(values[i], values[i + 1], source, exists);
             }
@@ -78,7 +83,12 @@ struct FragmentVector {
     }
     JG_DEVICE f32 value(const FragmentIndex &at) const
     {
-        return values[kByLane ? 2 * at.fragment + at.half : 2 * at.group + at.element];
+        if constexpr (kPacked) {
+            const u32 pair = pairs[at.group];
+            return at.element ? Convert<T>::high(pair) : Convert<T>::low(pair);
+        } else {
+            return values[kByLane ? 2 * at.fragment + at.half : 2 * at.group + at.element];
+        }
     }
 };
 

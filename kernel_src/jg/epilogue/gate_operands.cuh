@@ -13,17 +13,28 @@ template <class T, u32 kAccumulator>
 struct GateInput : InputForms {
     enum : u32 { kParams = kAccumulator == 0 ? 1 : 0 };
 
+    static JG_DEVICE const T *element(const MatrixParam &param, u32 pair, u32 batch)
+    {
+        return param.base<const T>(batch) + param.ld * static_cast<i64>(pair) +
+               kAccumulator * param.batch_step;
+    }
     static JG_DEVICE f32 read(const MatrixParam &param, u32 pair, u32 batch)
     {
-        return to_f32(param.base<const T>(
-            batch)[param.ld * static_cast<i64>(pair) + kAccumulator * param.batch_step]);
+        return to_f32(*element(param, pair, batch));
     }
 };
 
 // ... indexed by column.
 template <class T, u32 kAccumulator>
 struct GateVectorInput : GateInput<T, kAccumulator> {
+    using GateInput<T, kAccumulator>::element;
     using GateInput<T, kAccumulator>::read;
+
+    static JG_DEVICE void prefetch(const MatrixParam &param, const TeamPart &part)
+    {
+        part.of_columns(
+            [&](u32 i) { ptx::prefetch_global(element(param, i, part.batch)); });
+    }
 
     struct Vector : InputForms::NoVectorStore {
         f32 values[8];
@@ -79,7 +90,13 @@ using Gate1VectorInput = GateVectorInput<T, 1>;
 // ... indexed by row, where D's columns are the rows in memory.
 template <class T, u32 kAccumulator>
 struct GateColumnVectorInput : GateInput<T, kAccumulator> {
+    using GateInput<T, kAccumulator>::element;
     using GateInput<T, kAccumulator>::read;
+
+    static JG_DEVICE void prefetch(const MatrixParam &param, const TeamPart &part)
+    {
+        part.of_rows([&](u32 i) { ptx::prefetch_global(element(param, i, part.batch)); });
+    }
 
     struct Vector : InputForms::NoVectorStore {
         f32 element;

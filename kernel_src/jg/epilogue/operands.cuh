@@ -13,6 +13,7 @@
 //   kHasFragment   without it an epilogue goes out by vectors (lib/plan/output.c)
 //   kParams   parameters of the launch that it counts for: 1, but for the second of two
 //             that read the same one
+//   prefetch(param, part)   of a vector: its part of a tile, before the tile is computed
 //   kLoads    stages of the ring that a step's part takes, if matrices go through one; as
 //             the plan counts them (lib/plan/output.c)
 //
@@ -30,6 +31,7 @@
 #pragma once
 #include <jg/common/kernel_params.cuh>
 #include <jg/epilogue/fragment_values.cuh>
+#include <jg/epilogue/team_part.cuh>
 #include <jg/epilogue/thread_values.cuh>
 
 namespace jg {
@@ -65,6 +67,7 @@ struct InputForms {
     {
     }
     static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
+    static JG_DEVICE void prefetch(const MatrixParam &, const TeamPart &) {}
 
     struct NoVectorStore : NothingToFinish {
         template <class CoordT>
@@ -137,6 +140,11 @@ struct ScalarInput : InputForms {
 // N values, indexed by column: read in pairs, unless less is promised.
 template <class T>
 struct RowVectorInput : InputForms {
+    static JG_DEVICE void prefetch(const MatrixParam &param, const TeamPart &part)
+    {
+        part.of_columns(
+            [&](u32 i) { ptx::prefetch_global(param.base<const T>(part.batch) + i); });
+    }
 
     struct Vector : NoVectorStore {
         f32 values[8];
@@ -170,7 +178,7 @@ struct RowVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment : NoFragmentRead, FragmentVector<CoordT, CoordT::kTransposed> {
+    struct Fragment : NoFragmentRead, FragmentVector<CoordT, CoordT::kTransposed, T> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
             this->template load_from<CoordT::kWholeCols>(param.base<const T>(coord.batch),
@@ -194,6 +202,11 @@ struct RowVectorInput : InputForms {
 // M values, indexed by row.
 template <class T>
 struct ColumnVectorInput : InputForms {
+    static JG_DEVICE void prefetch(const MatrixParam &param, const TeamPart &part)
+    {
+        part.of_rows(
+            [&](u32 i) { ptx::prefetch_global(param.base<const T>(part.batch) + i); });
+    }
 
     struct Vector : NoVectorStore {
         f32 element;
@@ -214,7 +227,7 @@ struct ColumnVectorInput : InputForms {
     };
 
     template <class CoordT>
-    struct Fragment : NoFragmentRead, FragmentVector<CoordT, !CoordT::kTransposed> {
+    struct Fragment : NoFragmentRead, FragmentVector<CoordT, !CoordT::kTransposed, T> {
         JG_DEVICE void load(const MatrixParam &param, const CoordT &coord)
         {
             this->template load_from<CoordT::kWholeRows>(param.base<const T>(coord.batch),
@@ -317,6 +330,7 @@ struct MatrixOutput {
     {
     }
     static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
+    static JG_DEVICE void prefetch(const MatrixParam &, const TeamPart &) {}
 
     struct Vector : NothingToFinish {
         f32 values[8];

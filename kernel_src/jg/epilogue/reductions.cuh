@@ -13,6 +13,7 @@
 // what the snippet assigned for each element.
 #pragma once
 #include <jg/epilogue/reducing_team.cuh>
+#include <jg/epilogue/team_part.cuh>
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/arithmetic.cuh>
 
@@ -67,6 +68,7 @@ struct ReductionForms {
     {
     }
     static JG_DEVICE void clear_group(const MatrixParam &, u32, u32, u32, u32) {}
+    static JG_DEVICE void prefetch(const MatrixParam &, const TeamPart &) {}
 
     struct VectorBase {
         f32 values[8]; // of the row that was computed last

@@ -50,6 +50,14 @@ struct Scales {
     using B = typename Config::BScale;
     using BGate = typename Config::BGateScale;
 
+    template <class Params>
+    static JG_DEVICE void prefetch(const Params &params, const TeamPart &part)
+    {
+        A::prefetch(params.a_scale, part);
+        B::prefetch(params.b_scale, part);
+        BGate::prefetch(params.b_scale, part);
+    }
+
     struct Vector {
         typename A::Vector a;
         typename B::Vector b;
@@ -125,5 +133,29 @@ struct Scales {
         }
     };
 };
+
+// Has the vectors that a team's part of an item's tile needs come to the multiprocessor's
+// own cache: from the team's threads, before the tile is computed.
+template <class Kernel, class Item>
+JG_DEVICE void prefetch_vectors(const Kernel &kernel, const Item &item, u32 team)
+{
+    using Config = typename Kernel::ConfigT;
+    using Partition = typename Kernel::Partition;
+    if constexpr (!Config::kPlain) {
+        const auto shape = Kernel::Output::shape(kernel.shape, item);
+        const auto tile = Kernel::Output::tile(item);
+        const TeamPart part{tile.row + Partition::first_row(team),
+                            tile.col + Partition::first_col(team),
+                            Partition::kRows,
+                            Partition::kCols,
+                            shape.m,
+                            shape.n,
+                            tile.batch,
+                            Partition::team_warp() * 32 + threadIdx.x % 32,
+                            Partition::kTeamThreads};
+        Kernel::Snippet::prefetch(kernel.params.operands, part);
+        Scales<Config>::prefetch(kernel.params, part);
+    }
+}
 
 } // namespace jg

@@ -43,6 +43,7 @@
 #define JG_OPERAND_LOADS(index, name, Kind, type)             + jg::Kind<jg::type>::kLoads
 #define JG_OPERAND_LOAD_STEP(index, name, Kind, type)        jg::Kind<jg::type>::load_step(params.operand_maps[index], params.operands[index], loader);
 #define JG_OPERAND_CLEAR_GROUP(index, name, Kind, type)      jg::Kind<jg::type>::clear_group(params[index], group, columns, thread, threads);
+#define JG_OPERAND_PREFETCH(index, name, Kind, type)           jg::Kind<jg::type>::prefetch(params[index], part);
 #define JG_OPERAND_PARAMETER(index, name, Kind, type)          , jg::Kind<jg::type>::Argument name
 #define JG_OPERAND_VECTOR(index, name, Kind, type)             jg::Kind<jg::type>::Vector operand_##name;
 #define JG_OPERAND_VECTOR_VALUE(index, name, Kind, type)       , operand_##name.value(i)
@@ -77,6 +78,11 @@
                                           jg::u32 columns, jg::u32 thread, jg::u32 threads)\
         {                                                                                  \
             JG_OPERANDS(JG_OPERAND_CLEAR_GROUP)                                            \
+        }                                                                                  \
+        static JG_DEVICE void prefetch(const jg::MatrixParam *params,                      \
+                                       const jg::TeamPart &part)                           \
+        {                                                                                  \
+            JG_OPERANDS(JG_OPERAND_PREFETCH)                                               \
         }                                                                                  \
                                                                                            \
         struct Vector {                                                                    \

@@ -17,7 +17,7 @@
 #include <jg/common/math.cuh>
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/element_store.cuh>
-#include <jg/epilogue/epilogue_load.cuh>
+#include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_blocks.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/staging.cuh>
@@ -43,7 +43,7 @@ class IndexedRow;       // indexed_rows.cuh
 struct NoIndexedRow {}; // where rows of D lie in order
 
 template <class Config, class Epilogue, class Partition>
-class VectorEpilogue {
+class VectorEpilogue : public NothingReadAhead {
     using D = typename Config::D;
     using C = typename Config::C;
     using Load = EpilogueLoad<Config, Epilogue, Partition>;

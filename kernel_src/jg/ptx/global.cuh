@@ -7,6 +7,14 @@
 
 namespace jg::ptx {
 
+// Brings what lies there to the multiprocessor's own cache.
+JG_DEVICE void prefetch_global(const void *source)
+{
+    // clang-format off
+    asm volatile("prefetch.global.L1 [%0];" :: "l"(source) : "memory");
+    // clang-format on
+}
+
 // Two neighbouring elements (the pair is aligned to its own size), only the first, or
 // nothing, by `count`. Predicated, not branched around, so that an unrolled epilogue stays
 // one straight block. What is not read is 0.
@@ -59,6 +67,35 @@ JG_DEVICE void load_pair(f32 &x, f32 &y, const T *source, u32 count)
     }
 }
 
+// Both of them or none, as they are in memory: at most 16 bits each.
+template <class T>
+JG_DEVICE u32 load_packed_pair_if(const T *source, bool exists)
+{
+    u32 bits;
+    if constexpr (sizeof(T) == 1) {
+        u16 both;
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred both;\n"
+                     "setp.ne.u32 both, %2, 0;\n"
+                     "mov.b16 %0, 0;\n"
+                     "@both ld.global.b16 %0, [%1];\n"
+                     "}\n" : "=h"(both) : "l"(source), "r"(u32(exists)) : "memory");
+        // clang-format on
+        bits = both;
+    } else {
+        // clang-format off
+        asm volatile("{\n"
+                     ".reg .pred both;\n"
+                     "setp.ne.u32 both, %2, 0;\n"
+                     "mov.b32 %0, 0;\n"
+                     "@both ld.global.b32 %0, [%1];\n"
+                     "}\n" : "=r"(bits) : "l"(source), "r"(u32(exists)) : "memory");
+        // clang-format on
+    }
+    return bits;
+}
+
 // Both of them or none.
 template <class T>
 JG_DEVICE void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
@@ -73,28 +110,8 @@ JG_DEVICE void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
                      "@both ld.global.v2.f32 {%0, %1}, [%2];\n"
                      "}\n" : "=f"(x), "=f"(y) : "l"(source), "r"(u32(exists)) : "memory");
         // clang-format on
-    } else if constexpr (sizeof(T) == 1) {
-        u16 bits;
-        // clang-format off
-        asm volatile("{\n"
-                     ".reg .pred both;\n"
-                     "setp.ne.u32 both, %2, 0;\n"
-                     "mov.b16 %0, 0;\n"
-                     "@both ld.global.b16 %0, [%1];\n"
-                     "}\n" : "=h"(bits) : "l"(source), "r"(u32(exists)) : "memory");
-        // clang-format on
-        x = Convert<T>::low(bits);
-        y = Convert<T>::high(bits);
     } else {
-        u32 bits;
-        // clang-format off
-        asm volatile("{\n"
-                     ".reg .pred both;\n"
-                     "setp.ne.u32 both, %2, 0;\n"
-                     "mov.b32 %0, 0;\n"
-                     "@both ld.global.b32 %0, [%1];\n"
-                     "}\n" : "=r"(bits) : "l"(source), "r"(u32(exists)) : "memory");
-        // clang-format on
+        const u32 bits = load_packed_pair_if(source, exists);
         x = Convert<T>::low(bits);
         y = Convert<T>::high(bits);
     }

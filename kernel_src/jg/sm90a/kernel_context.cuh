@@ -20,6 +20,7 @@ namespace jg::sm90a {
 template <class Config, class Epilogue, class Params>
 struct KernelContext {
     using ConfigT = Config;
+    using Snippet = Epilogue;
     enum : u32 { kClusterParts = ClusterParts<Config>::kCount };
     using Cluster = ClusterShape<Config::kClusterM, Config::kClusterN, 1, kClusterParts>;
     // Do its CTAs need nothing of each other until their parts of K are added up?
@@ -190,10 +191,11 @@ struct KernelContext {
                     continue;
                 }
             }
+            prefetch_vectors(*this, item, consumer);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Add up the item's K.
             typename Mma::Accumulators sums;
-            multiply(tiles, scales, item, sums);
+            multiply(tiles, scales, item, sums, epilogue);
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
             write_item(epilogue, sums, tiles, item);
@@ -250,31 +252,38 @@ struct KernelContext {
         }
     }
 
-    // Adds up all of an item's K; the accumulators have it when it returns.
+    // Adds up all of an item's K; the accumulators have it when it returns. While the
+    // tensor core has the last products, the epilogue loads what it reads first.
     JG_DEVICE void multiply(typename Ring::Consumer &tiles,
                             typename ScaleRingT::Consumer &scales, const WorkItem &item,
-                            typename Mma::Accumulators &sums) const
+                            typename Mma::Accumulators &sums, EpilogueT &epilogue) const
     {
+        const auto read_ahead = [&] {
+            epilogue.read_ahead(params, Output::shape(shape, item), Output::tile(item));
+        };
         if constexpr (Config::kGroups > 0 && !Config::kTransposed) {
             if (item.row + Partition::first_row(roles.consumer()) < item.group_end) {
-                add_up(tiles, scales, item, sums);
+                add_up(tiles, scales, item, sums, read_ahead);
             } else {
-                pass_over(tiles, scales, item, sums);
+                pass_over(tiles, scales, item, sums); // and nothing will be written
             }
         } else {
-            add_up(tiles, scales, item, sums);
+            add_up(tiles, scales, item, sums, read_ahead);
         }
         Mma::take(sums);
     }
 
     // The products of an item's blocks of K: the tensor core has them when it returns.
+    template <class BeforeEnd>
     JG_DEVICE void add_up(typename Ring::Consumer &tiles,
                           typename ScaleRingT::Consumer &scales, const WorkItem &item,
-                          typename Mma::Accumulators &sums) const
+                          typename Mma::Accumulators &sums,
+                          const BeforeEnd &before_end) const
     {
         Mma mma(roles.consumer(), smem.input, tiles, sums);
         if constexpr (kScales) {
             multiply_scaled(mma, tiles, scales, item.k_blocks);
+            before_end();
             return;
         }
         const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
@@ -287,6 +296,7 @@ struct KernelContext {
             mma.issue(stage, left == item.k_blocks);
         } while (--left > 0);
         order.pass_on();
+        before_end();
     }
 
     // The same times scales of blocks. The warpgroups end a tile as they come.

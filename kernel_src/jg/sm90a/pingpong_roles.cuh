@@ -86,12 +86,13 @@ class PingpongRoles {
     {
         const auto item = items.next(work);
         const bool has_next = work.has_work();
+        prefetch_vectors(kernel_, item, 0);
         // Add up the item's K.
         math.wait();
         work.settle_at_stage(tiles, item.k_blocks > 0);
         typename Kernel::Mma::Accumulators sums;
         auto no_scales = Kernel::ScaleRingT::consumer(kernel_.smem.scales);
-        kernel_.multiply(tiles, no_scales, item, sums);
+        kernel_.multiply(tiles, no_scales, item, sums, epilogue);
         math.pass_on(has_next);
         // Write D.
         work.enter(debug::Role::kEpilogue);

@@ -512,8 +512,9 @@ struct StoreCheck {
             host::run_warp(warp, [&] {
                 typename Output::Accumulators acc;
                 Epilogue epilogue(params, shape, memory, Output::team(warp));
-                epilogue.run(params, shape, acc.reader, 0, acc,
-                             WorkTile{kRow, kCol, 5, 0, 0});
+                const WorkTile tile{kRow, kCol, 5, 0, 0};
+                epilogue.read_ahead(params, shape, tile);
+                epilogue.run(params, shape, acc.reader, 0, acc, tile);
             });
         }
         for (const host::box_copy &box : host::box_stores) {

@@ -3,21 +3,23 @@
 #pragma once
 #include "tests/device/host/instructions.h"
 
-#define load_pair_if      load_pair_if_by_ptx
-#define load_pair         load_pair_by_ptx
-#define load_vector_if    load_vector_if_by_ptx
-#define hold_address      hold_address_by_ptx
-#define load_global_if    load_global_if_by_ptx
-#define load_global_4     load_global_4_by_ptx
-#define store_global_4    store_global_4_by_ptx
-#define add_global_4      add_global_4_by_ptx
-#define add_global_4_s32  add_global_4_s32_by_ptx
-#define store_global_bits store_global_bits_by_ptx
-#define store_global_if   store_global_if_by_ptx
-#define load_acquire      load_acquire_by_ptx
-#define add_release       add_release_by_ptx
+#define load_pair_if        load_pair_if_by_ptx
+#define load_packed_pair_if load_packed_pair_if_by_ptx
+#define load_pair           load_pair_by_ptx
+#define load_vector_if      load_vector_if_by_ptx
+#define hold_address        hold_address_by_ptx
+#define load_global_if      load_global_if_by_ptx
+#define load_global_4       load_global_4_by_ptx
+#define store_global_4      store_global_4_by_ptx
+#define add_global_4        add_global_4_by_ptx
+#define add_global_4_s32    add_global_4_s32_by_ptx
+#define store_global_bits   store_global_bits_by_ptx
+#define store_global_if     store_global_if_by_ptx
+#define load_acquire        load_acquire_by_ptx
+#define add_release         add_release_by_ptx
 #include "kernel_src/jg/ptx/global.cuh"
 #undef load_pair_if
+#undef load_packed_pair_if
 #undef load_pair
 #undef load_vector_if
 #undef hold_address
@@ -43,6 +45,15 @@ template <class T>
 void load_pair_if(f32 &x, f32 &y, const T *source, bool exists)
 {
     load_pair(x, y, source, exists ? 2 : 0);
+}
+template <class T>
+u32 load_packed_pair_if(const T *source, bool exists)
+{
+    u32 bits = 0;
+    if (exists) {
+        memcpy(&bits, source, 2 * sizeof(T));
+    }
+    return bits;
 }
 inline void load_vector_if(f32 (&values)[4], u64 address, bool exists)
 {
