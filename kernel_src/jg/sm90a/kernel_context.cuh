@@ -143,7 +143,7 @@ struct KernelContext {
             }
         }
         if (ptx::elect_one()) {
-            finish_loading<Config, Epilogue::kReduces>(tiles);
+            finish_loading(*this, tiles);
         }
     }
 
@@ -169,7 +169,7 @@ struct KernelContext {
             // Fill stages with A and B.
             fill(tiles, filler, scales, item);
         }
-        finish_loading<Config, Epilogue::kReduces>(tiles);
+        finish_loading(*this, tiles);
     }
 
     // Half of every tile, from its accumulators to D: a math warpgroup.

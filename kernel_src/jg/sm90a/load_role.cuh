@@ -67,7 +67,7 @@ class LoadRole {
                 }
             }
         }
-        finish_loading<Config, Kernel::Snippet::kReduces>(tiles);
+        finish_loading(kernel_, tiles);
     }
 
   private:
