@@ -19,12 +19,13 @@ enum jg_evict_first { JG_EVICT_FIRST_NONE = 0, JG_EVICT_FIRST_A, JG_EVICT_FIRST_
 
 /* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
-    int threads;       /* of a CTA */
-    int smem_bytes;    /* dynamic shared memory, a multiple of 1024 */
-    int max_registers; /* that a role may have: the limit of the launch bound */
-    int tmem_columns;  /* of tensor memory that a CTA allocates; 0 if the chip has none */
-    int scale_columns; /* of them, for scales that the tensor core multiplies by */
-    int scale_cells;   /* stages whose scales these hold at a time; 0 without */
+    int threads;        /* of a CTA */
+    int smem_bytes;     /* dynamic shared memory, a multiple of 1024 */
+    int max_registers;  /* that a role may have: the limit of the launch bound */
+    int tmem_columns;   /* of tensor memory that a CTA allocates; 0 if the chip has none */
+    int scale_columns;  /* of them, for scales that the tensor core multiplies by */
+    int scale_cells;    /* stages whose scales these hold at a time; 0 without */
+    int shared_columns; /* of tensor memory, that both accumulators have */
     int sum_fraction_bits; /* that sums of products keep; 0: they are exact integers */
     bool promotes_sums;    /* are sums those of 128 of K each, added up in registers? */
     jit_gemm_accumulate accumulate; /* of sums of 13 bits, what the problem says; else 0 */

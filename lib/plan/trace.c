@@ -149,8 +149,12 @@ void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
         const int acc_stages = trial->config.storage.acc_stages;
         jg_str_printf(trace,
                       ", scales multiplied by the tensor core: tensor memory for %d "
-                      "accumulator%s and %d columns of scales",
-                      acc_stages, acc_stages > 1 ? "s" : "", derived->scale_columns);
+                      "accumulator%s",
+                      acc_stages, acc_stages > 1 ? "s" : "");
+        if (derived->shared_columns > 0) {
+            jg_str_printf(trace, ", which share %d columns,", derived->shared_columns);
+        }
+        jg_str_printf(trace, " and %d columns of scales", derived->scale_columns);
         if (derived->scale_cells < trial->config.pipeline.stages) {
             jg_str_printf(trace, ", those of %d of %d stages at a time",
                           derived->scale_cells, trial->config.pipeline.stages);

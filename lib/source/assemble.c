@@ -450,6 +450,7 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     print_number("kStages", config->pipeline.stages, out);
     print_number("kKGroup", jg_max(config->pipeline.k_group, 1), out);
     print_number("kAccStages", jg_max(config->storage.acc_stages, 1), out);
+    print_number("kSharedColumns", derived->shared_columns, out);
     if (config->kernel != JG_KERNEL_REFERENCE) {
         print_output(derived, out);
     }

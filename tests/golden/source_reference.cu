@@ -23,6 +23,7 @@ struct Config {
     enum : jg::u32 { kStages = 0 };
     enum : jg::u32 { kKGroup = 1 };
     enum : jg::u32 { kAccStages = 1 };
+    enum : jg::u32 { kSharedColumns = 0 };
     enum : jg::u32 { kOutStages = 0 };
     enum : bool { kPromotesSums = false };
     enum : jg::u32 { kASwizzleBytes = 0 };

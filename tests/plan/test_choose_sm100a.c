@@ -217,12 +217,13 @@ Test(choose_sm100a, scales_leave_room_for_a_second_accumulator_in_narrower_tiles
         const char *text;
         int acc_stages, stages;
     } rows[] = {
-        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x256", 1, 5},
+        {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x256", 2, 5},
+        {"1024x1024x8192 mxfp8 d=bf16 config=mma=256x256", 1, 5},
         {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x224", 2, 6},
         {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x224 stages=5", 2, 5},
         {"8192x8192x8192 mxfp8 d=bf16 config=mma=256x192", 2, 6},
         {"8192x8192x8192 mxfp4 d=bf16 config=mma=256x192", 2, 5},
-        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x256", 1, 5},
+        {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x256", 2, 5},
         /* Beside two accumulators five stages take turns with two cells. */
         {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x192", 2, 5},
         {"8192x8192x8192 nvfp4 d=bf16 config=mma=256x160", 2, 6},
@@ -248,7 +249,7 @@ Test(choose_sm100a, scaled_tiles_are_chosen_by_what_their_accumulators_cost)
     /* Power is the limit: nobody waits for the multiplications that wait. */
     expect_config("8192x8192x8192 mxfp8 d=bf16", "mma=256x256 cta_group=2");
     expect_config("16384x16384x16384 nvfp4 d=bf16", "mma=256x256 cta_group=2");
-    expect_config("16384x16384x16384 nvfp4 d=bf16", "acc_stages=1");
+    expect_config("16384x16384x16384 nvfp4 d=bf16", "acc_stages=2");
     expect_config("8192x8192x1024 nvfp4 d=bf16", "acc_stages=2");
 }
 

@@ -144,19 +144,20 @@ class FragmentEpilogue {
                        const Smem &smem, Consumer &ring, const WorkTile &tile)
     {
         constexpr bool kHasAll = kHoldsAll && !Accumulators::kIndexed;
-        if constexpr (Partition::kThreadAccumulators == 0) { // nobody else has
-            read_ahead(params, shape, tile);
+        if constexpr (kReadsAhead && Partition::kThreadAccumulators == 0) { // nobody has
+            ahead_[0].load(params, coord_of(shape, tile, number_of(acc, 0)));
         }
         Inputs<CoordT> next = ahead_[0];
 #pragma unroll(Accumulators::kIndexed ? 1 : kStoreTiles)
-        for (u32 i = 0; i < kStoreTiles; ++i) {
+        for (u32 done = 0; done < kStoreTiles; ++done) {
+            const u32 i = number_of(acc, done);
             const CoordT first = coord_of(shape, tile, i);
             Inputs<CoordT> inputs = next;
             if constexpr (kReadsAhead) {
-                if (i + 1 < kStoreTiles && kHasAll) {
-                    next = ahead_[i + 1 < kAhead ? i + 1 : 0];
-                } else if (i + 1 < kStoreTiles) {
-                    next.load(params, coord_of(shape, tile, i + 1));
+                if (done + 1 < kStoreTiles && kHasAll) {
+                    next = ahead_[done + 1 < kAhead ? done + 1 : 0];
+                } else if (done + 1 < kStoreTiles) {
+                    next.load(params, coord_of(shape, tile, number_of(acc, done + 1)));
                 }
             }
             const u32 step = i / kSteps;
@@ -190,6 +191,19 @@ class FragmentEpilogue {
         f32 acc[kFragments][4 * kGroups];
         f32 gated[Config::kGated ? kFragments : 1][4 * kGroups];
     };
+
+    // Of the store tile that is made when so many of all were.
+    template <class Accumulators>
+    static JG_DEVICE u32 number_of(const Accumulators &acc, u32 done)
+    {
+        if constexpr (Config::kSharedColumns > 0) {
+            static_assert(kStoreTiles == kSteps && Load::kLoads == 0,
+                          "a part of the accumulators each, in any order");
+            return acc.part(done, kSteps);
+        } else {
+            return done;
+        }
+    }
 
     // The store tile that this warp helps to fill.
     static JG_DEVICE u32 store_tile()

@@ -5,7 +5,9 @@
 // Each CTA reads its own tensor memory, in a pair too; which lanes and columns are whose is
 // LaneLayout's and EpiloguePartition's. Called by all threads of the four epilogue warps.
 // Making one blocks until the next accumulator is full; it is given back by the load of its
-// last part, early, when that is in registers. All parts are read, in order.
+// last part, early, when that is in registers. All parts are read, in order. Where two
+// accumulators share columns each is given back when these are read: they are the last ones
+// of the first accumulator, which is read in reverse, and the first ones of the other.
 #pragma once
 #include <jg/epilogue/staging.cuh>
 #include <jg/sm100a/epilogue_partition.cuh>
@@ -15,17 +17,23 @@ namespace jg::sm100a {
 
 template <class Partition, class Consumer>
 class AccumReader {
+    using Layout = typename Partition::Layout;
     enum : u32 { kLane = 1u << 16 }; // what one lane adds to an address
 
   public:
     enum : bool { kIndexed = true };
 
-    // `columns`: address of the ring in tensor memory, kPitch columns per stage.
+    // `columns`: address of the ring in tensor memory, kStep columns per stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)
         : ring_(ring), stage_(ring.wait()),
-          address_(columns + stage_ * Partition::Layout::kPitch +
-                   Partition::warp() * 32 * kLane)
+          address_(columns + stage_ * Layout::kStep + Partition::warp() * 32 * kLane)
     {
+    }
+
+    // The part to read next, when so many of all were.
+    JG_DEVICE u32 part(u32 read, u32 all) const
+    {
+        return Layout::kShared > 0 && stage_ == 0 ? all - 1 - read : read;
     }
 
     template <u32 kCount>
@@ -36,7 +44,14 @@ class AccumReader {
             ptx::tcgen05_load<kCount>(values[i], address_ + 16 * i * kLane + col);
         }
         ptx::tcgen05_wait_load(values);
-        if (col + 2 * kCount == Partition::kAccColumns) {
+        if constexpr (Layout::kShared > 0) {
+            static_assert(Layout::kShared % (2 * kCount) == 0 &&
+                              Layout::kStep % (2 * kCount) == 0,
+                          "parts are shared or not");
+            if (stage_ == 0 ? col == Layout::kStep : col + 2 * kCount == Layout::kShared) {
+                ring_.release(stage_);
+            }
+        } else if (col + 2 * kCount == Partition::kAccColumns) {
             ring_.release(stage_);
         }
     }

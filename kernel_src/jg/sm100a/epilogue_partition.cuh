@@ -29,8 +29,12 @@ struct LaneLayout {
         kColumns = kMmas * kMmaColumns,
         // Those that D has of them.
         kColumnsOfD = Config::kGated ? kColumns / 2 : kColumns,
-        // From one accumulator to the next: a multiple of what is allocated at least.
+        // Of an accumulator: a multiple of what is allocated at least.
         kPitch = (kColumns + 31) / 32 * 32,
+        // From one to the next, which may share columns.
+        kStep = Config::kAccStages == 1 ? 0 : kPitch - Config::kSharedColumns,
+        kShared = Config::kSharedColumns,
+        kRingStages = kShared > 0 ? 1 : Config::kAccStages,
     };
 };
 

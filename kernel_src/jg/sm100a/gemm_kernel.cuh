@@ -47,7 +47,8 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
 // read or arrive. Where CTAs share tiles each role has waited for what neighbours send to
 // it (drain), so that leaving orders no memory, and the epilogue's warps leave before their
 // last stores are complete. In a CTA of its own the MMA thread has waited for the
-// epilogue's last load of an accumulator; promoted sums are loaded later. Of a cluster that
+// epilogue's last load of an accumulator, unless two share columns; promoted sums are
+// loaded later. Of a cluster that
 // has parts of K the epilogue's warps have waited for the neighbours (ClusterSums::leave).
 template <class Kernel>
 JG_DEVICE void end_kernel(const Kernel &kernel)
@@ -58,7 +59,7 @@ JG_DEVICE void end_kernel(const Kernel &kernel)
         }
         __syncwarp();
         ptx::cluster_wait();
-    } else if constexpr (!Kernel::kAlone || Kernel::kPromotes) {
+    } else if constexpr (!Kernel::kAlone || Kernel::kPromotes || Kernel::kSharesColumns) {
         __syncwarp();
         __syncthreads();
     }

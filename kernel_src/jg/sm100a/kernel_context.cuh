@@ -46,6 +46,7 @@ struct KernelContext {
     using Promoted = PromotedSums<Config, Partition>;
     enum : bool {
         kPromotes = promotes_block_scales<Config>(), // after each block of K
+        kSharesColumns = Config::kSharedColumns > 0, // of tensor memory, accumulators do
         kHasScaleWarp = kPromotes || scale_fillers<Config>() > 0,
         kClearsRest = clears_rest<Config>(),
         // Whose results have a part for each group, which may lack rows.
@@ -67,7 +68,7 @@ struct KernelContext {
     using LoadOrderT =
         LoadOrder<kLoadsForEpilogue, Config::kStages * Config::kKGroup, RolesT::kLoadWarps>;
     using Accumulators =
-        OutputRingBuffer<Config::kAccStages, RolesT::kEpilogueWarps, Cluster>;
+        OutputRingBuffer<LaneLayout<Config>::kRingStages, RolesT::kEpilogueWarps, Cluster>;
     // Work iterators of a cluster: of the load thread, the epilogue's warps, their load
     // thread and the warp that brings scales in every CTA, of the MMA thread in each group.
     enum : u32 {
@@ -171,8 +172,7 @@ struct KernelContext {
         finish_loading(tiles);
     }
 
-    // The same where an index names rows of A or B: one warp, of which a lane starts
-    // copies.
+    // The same where an index names rows of A or B: one warp, a lane starts copies.
     JG_DEVICE void load_rows() const
     {
         auto tiles = input.producer();

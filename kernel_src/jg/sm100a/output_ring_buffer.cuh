@@ -7,6 +7,10 @@
 // epilogue warps have read it, those of both CTAs of a pair, which arrive in the leader
 // CTA. With two stages, one tile is multiplied while the previous one is written.
 //
+// Two that share columns (Config::kSharedColumns) are a ring of one stage in which
+// accumulators take turns: it is full as above, and empty when the epilogue has read what
+// is shared, before the rest. The one before that was read to its end by then.
+//
 // Called by: the MMA thread (producer view), all threads of the epilogue warps, through an
 // AccumReader (consumer view). Before use: init_barriers by one thread, then a CTA or
 // cluster synchronisation.
@@ -40,6 +44,18 @@ JG_DEVICE void wait_for_stage(u64 *barrier, u32 parity, debug::Side side, u32 st
     }
 }
 
+// Accumulators of a ring of one stage take turns, if there are two.
+template <u32 kStages>
+JG_DEVICE u32 accumulator_of(const PipelineState<kStages> &state)
+{
+    return kStages == 1 ? state.phase : state.stage;
+}
+template <u32 kStages>
+JG_DEVICE u32 stage_of(u32 accumulator)
+{
+    return kStages == 1 ? 0 : accumulator;
+}
+
 template <u32 kStages, class Cluster>
 class OutputProducer {
   public:
@@ -56,8 +72,8 @@ class OutputProducer {
         return HeldStages<OutputProducer>(*this);
     }
 
-    // Blocks until the epilogue has read every stage. No fence: what follows is at most
-    // the deallocation, which is no asynchronous operation.
+    // Blocks until the epilogue has read every stage, of those that share columns these. No
+    // fence: what follows is at most the deallocation, which is no asynchronous operation.
     JG_DEVICE void drain()
     {
 #pragma unroll 1
@@ -71,14 +87,15 @@ class OutputProducer {
 
     JG_DEVICE u32 wait()
     {
-        const u32 stage = state_.stage;
+        const u32 accumulator = accumulator_of(state_);
         wait_empty();
         ptx::tcgen05_fence_after_sync();
         track_.begin();
-        return stage;
+        return accumulator;
     }
-    JG_DEVICE void release(u32 stage) const
+    JG_DEVICE void release(u32 accumulator) const
     {
+        const u32 stage = stage_of<kStages>(accumulator);
         if constexpr (Cluster::kCtaGroup == 2) {
             ptx::tcgen05_commit_multicast<2>(&barriers_.full[stage], cluster_.group_mask());
         } else {
@@ -113,21 +130,21 @@ class OutputConsumer {
     template <class Partition, class Consumer>
     friend class AccumReader;
 
-    // Blocks until the stage is full.
+    // Blocks until the stage is full; its accumulator.
     JG_DEVICE u32 wait()
     {
-        const u32 stage = state_.stage;
+        const u32 stage = state_.stage, accumulator = accumulator_of(state_);
         wait_for_stage<Cluster>(&barriers_.full[stage], state_.phase, debug::Side::kFull,
                                 stage);
         ptx::tcgen05_fence_after_sync();
         state_.advance();
         track_.settle();
-        return stage;
+        return accumulator;
     }
     // One arrival of this warp, whose loads are complete.
-    JG_DEVICE void release(u32 stage) const
+    JG_DEVICE void release(u32 accumulator) const
     {
-        u64 *empty = &barriers_.empty[stage];
+        u64 *empty = &barriers_.empty[stage_of<kStages>(accumulator)];
         ptx::tcgen05_fence_before_sync();
         __syncwarp();
         if (threadIdx.x % 32 == 0) {

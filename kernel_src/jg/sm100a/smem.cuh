@@ -36,7 +36,7 @@ struct alignas(1024) Smem {
     ScaleSlots<Config> scale_slots; // of sums that are promoted
     RingBarriers<Config::kStages> ring;
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
-    OutputBarriers<Config::kAccStages> accumulators;
+    OutputBarriers<LaneLayout<Config>::kRingStages> accumulators;
     ScaleCellBarriers<Tmem<Config>::kSharedScaleCells> scale_cells;
     typename Scheduler::Storage scheduler;
     LoadOrderBarrier<(Config::kEpilogueLoadStages > 0)> load_order;

@@ -29,12 +29,12 @@ constexpr JG_DEVICE u32 round_up_columns(u32 columns)
     return power;
 }
 
-// kCount blocks of kPitch columns each, from column kFirst on.
-template <u32 kFirst, u32 kPitch, u32 kCount>
+// kCount blocks of kColumns each, from column kFirst on, each kStep behind the one before.
+template <u32 kFirst, u32 kColumns, u32 kCount, u32 kStep = kColumns>
 struct TmemRegion {
     enum : u32 {
         kBegin = kFirst,
-        kEnd = kFirst + kPitch * kCount,
+        kEnd = kFirst + (kCount > 0 ? kStep * (kCount - 1) + kColumns : 0),
     };
 
     u32 base; // address of lane 0 and the region's first column
@@ -43,7 +43,7 @@ struct TmemRegion {
 
     JG_DEVICE u32 block(u32 index) const
     {
-        return base + index * kPitch;
+        return base + index * kStep;
     }
 };
 
@@ -51,7 +51,11 @@ template <class Config>
 class Tmem {
   public:
     enum : u32 { kPitch = LaneLayout<Config>::kPitch };
-    using Accumulators = TmemRegion<0, kPitch, Config::kAccStages>;
+    using Accumulators =
+        TmemRegion<0, kPitch, Config::kAccStages, LaneLayout<Config>::kStep>;
+    static_assert(Config::kSharedColumns == 0 ||
+                      (Config::kAccStages == 2 && Config::kSharedColumns <= kPitch / 2),
+                  "two accumulators, each in part of its own");
     // Sums of parts that were multiplied by scales (promotion.cuh).
     using Sums =
         TmemRegion<Accumulators::kEnd, kPitch, promotes_block_scales<Config>() ? 1 : 0>;

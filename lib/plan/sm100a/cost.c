@@ -196,9 +196,9 @@ static double count_block_clk(const struct jg_trial *trial)
 }
 
 /* Of a round but the last: while the epilogue keeps its accumulator, and there is no other,
- * or the other one is full, too. What drains has given it back. Promoted sums wait for the
- * same warps: a block of K for each accumulator is multiplied meanwhile, which counts for
- * little. */
+ * or the other one is full, too, or while it keeps the columns that both share. What drains
+ * has given it back. Promoted sums wait for the same warps: a block of K for each
+ * accumulator is multiplied meanwhile, which counts for little. */
 static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
                                 const struct jg_sm100a_epilogue_clk *epilogue)
 {
@@ -206,7 +206,9 @@ static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
         jg_product_promotes_scales(&trial->product)) {
         return epilogue->kept;
     }
-    return epilogue->kept > main_clk ? epilogue->kept - main_clk : 0.0;
+    const double shared = trial->derived.shared_columns;
+    const double shown = epilogue->kept * shared / jg_sm100a_lanes(&trial->config).columns;
+    return jg_larger(epilogue->kept - main_clk, shown);
 }
 
 /* Each CTA reads its share of all parts, and sends the sums to the last part's unless it

@@ -65,14 +65,44 @@ static int power_in(int value)
     return value & -value;
 }
 
+/* Of an accumulator, or of promoted sums. */
+static int count_pitch(const struct jg_product *product, const struct jg_config *config)
+{
+    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
+    return (int)jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
+}
+
+int jg_sm100a_shared_columns(const struct jg_product *product,
+                             const struct jg_config *config)
+{
+    const int pitch = count_pitch(product, config);
+    const int scales = LEAST_CELLS * jg_sm100a_scale_columns(product, config);
+    if (scales == 0 || config->storage.acc_stages < 2 || product->is_gated) {
+        return 0;
+    }
+    for (int shared = 0; shared <= pitch / 2; shared += STEP) {
+        if (2 * pitch - shared + scales <= JG_SM100A_TMEM_COLUMNS) {
+            return shared;
+        }
+    }
+    return 0;
+}
+
 /* Columns of tensor memory of accumulators, and of promoted sums beside them. */
 static int count_sum_columns(const struct jg_product *product,
                              const struct jg_config *config)
 {
-    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
-    const int64_t pitch = jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
     const int sums = jg_product_promotes_scales(product) ? 1 : 0;
-    return (int)pitch * (config->storage.acc_stages + sums);
+    return count_pitch(product, config) * (config->storage.acc_stages + sums) -
+           jg_sm100a_shared_columns(product, config);
+}
+
+/* Barriers of accumulators: those that share columns have them in common. */
+static int64_t count_accumulator_bytes(const struct jg_product *product,
+                                       const struct jg_config *config)
+{
+    const bool share = jg_sm100a_shared_columns(product, config) > 0;
+    return (share ? 1 : config->storage.acc_stages) * (int64_t)JG_RING_BARRIER_BYTES;
 }
 
 /* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
@@ -293,7 +323,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
             warp_rows * config->storage.out_stages * JG_ROW_BYTES +
             load_stages * matrix_bytes + jg_scale_ring_of(&trial->product, config).bytes +
             (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
-            (int64_t)config->storage.acc_stages * JG_RING_BARRIER_BYTES +
+            count_accumulator_bytes(&trial->product, config) +
             count_cell_bytes(&trial->product, config) +
             (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
             jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
@@ -604,6 +634,27 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     return jg_output_choose(trial, &facts);
 }
 
+/* Accumulators that share columns are read in turns from their end and from their
+ * beginning: by fragments, which take any order, as sums of rows do not. */
+static bool check_shared_columns(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const int shared = jg_sm100a_shared_columns(&trial->product, config);
+    const struct jg_output output = choose_output(trial);
+    if (shared == 0 || (output.epilogue == JG_EPILOGUE_FRAGMENTS && !output.reduces &&
+                        output.loads_per_step == 0 && config->launch.split_k == 1)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "acc_stages=2: beside scales accumulators of mma=%dx%d share %d columns of tensor "
+        "memory, which %s; acc_stages=1",
+        config->layout.mma_m, config->layout.mma_n, shared,
+        config->launch.split_k > 1 ? "parts of K do not take"
+                                   : "only an epilogue takes that reads no matrices, and "
+                                     "writes D by TMA without reductions");
+}
+
 /* What parts add up in shared memory stays there until the CTA ends. */
 static bool check_split(struct jg_trial *trial)
 {
@@ -640,7 +691,8 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         !check_cluster(trial) || !check_split(trial) || !jg_groups_check(trial) ||
         !check_inputs(trial) || !jg_repack_check(trial) || !check_thread_loads(trial) ||
         !check_promotion(trial) || !check_block_scaled(trial) ||
-        !check_accumulators(trial) || !check_prefetch(trial) || !check_stages(trial) ||
+        !check_accumulators(trial) || !check_shared_columns(trial) ||
+        !check_prefetch(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }
@@ -652,6 +704,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .max_registers = MAX_REGISTERS,
         .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
         .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
+        .shared_columns = jg_sm100a_shared_columns(&trial->product, &trial->config),
         .scale_columns = jg_sm100a_scale_cells(&trial->product, &trial->config) *
                          jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};

@@ -47,6 +47,10 @@ struct jg_box jg_sm100a_scale_box(const struct jg_product *product, int columns)
  * them; else 0. */
 int jg_sm100a_scale_columns(const struct jg_product *product,
                             const struct jg_config *config);
+/* Columns of tensor memory that two accumulators share, where there is no room beside them
+ * for the scales of two stages; 0: none, or even that makes no room. */
+int jg_sm100a_shared_columns(const struct jg_product *product,
+                             const struct jg_config *config);
 /* Stages whose scales have cells of tensor memory at the same time: all of the config's, or
  * as many as there is room for beside the accumulators, which they take in turn; 0 where
  * there are no such scales. */
