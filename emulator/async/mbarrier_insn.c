@@ -392,7 +392,7 @@ static bool test_lane(const struct emu_mbarrier_use *use, bool *ret_done)
         return true;
     }
     state->waited_at = NULL;
-    emu_time_raise(warp, barrier->released_at, EMU_STALL_MBARRIER);
+    emu_time_wake(warp, barrier->released_at);
     if (barrier->phase > 0) {
         barrier->observed = true;
         barrier->seen[warp->index] = barrier->phase;

@@ -54,13 +54,17 @@ static bool moves_nothing(const struct emu_async *async, const struct emu_box *b
 void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
                        struct emu_request *request)
 {
+    uint32_t outside = 0;
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
         if (at.to > at.from) {
             emu_levels_read_row(emu_time_levels(cta), request,
                                 emu_time_place(cta, at.address), at.to - at.from);
+        } else {
+            outside++;
         }
     }
+    emu_levels_fill_rows(emu_time_levels(cta), request, outside, outside == box->rows);
 }
 
 static struct emu_arrival fetch_time(struct emu_warp *warp, const struct emu_load *load)

@@ -61,6 +61,14 @@ void emu_time_raise(struct emu_warp *warp, uint64_t time, enum emu_stall stall)
     }
 }
 
+void emu_time_wake(struct emu_warp *warp, uint64_t time)
+{
+    const bool waited = warp->time != NULL && warp->time->clock < time;
+    const bool apart = waited && warp->mask != warp->live;
+    emu_time_raise(warp, time + (apart ? timer_of(warp->cta)->chip->apart_latency : 0),
+                   EMU_STALL_MBARRIER);
+}
+
 void emu_time_watch(struct emu_warp *warp, const uint64_t *watched)
 {
     if (warp->time != NULL) {
@@ -193,9 +201,7 @@ static struct emu_arrival arrive(struct emu_cta *cta, struct emu_request *reques
 
 struct emu_arrival emu_time_fetched(struct emu_cta *cta, struct emu_request *request)
 {
-    const struct emu_chip *chip = timer_of(cta)->chip;
-    const unsigned missing = request->missing > 0 ? chip->tma_missing : 0;
-    return arrive(cta, request, chip->tma_latency + missing);
+    return arrive(cta, request, timer_of(cta)->chip->tma_latency);
 }
 
 uint64_t emu_time_deliver(struct emu_cta *cta, struct emu_arrival arrival, uint32_t bytes)
@@ -231,7 +237,7 @@ uint64_t emu_time_reach(const struct emu_cta *from, const struct emu_cta *to,
 
 uint64_t emu_time_send(struct emu_cta *from, struct emu_cta *to, uint32_t bytes)
 {
-    enum { COPY_LATENCY = 80 }; /* of a copy's begin and end: 266 clocks for few bytes */
+    enum { COPY_LATENCY = 205 }; /* of a copy's begin and end: 266 clocks for few bytes */
     struct emu_timer *timer = timer_of(from);
     sm_of(from)->debt += (double)bytes / timer->chip->shared_bytes;
     timer->result->shared_out += bytes;
@@ -255,9 +261,8 @@ void emu_time_stored(struct emu_cta *cta, struct emu_request *request, uint64_t 
 
 uint64_t emu_time_loaded(struct emu_cta *cta, struct emu_request *request)
 {
-    const struct emu_chip *chip = timer_of(cta)->chip;
-    const unsigned missing = request->missing > 0 ? chip->dram_latency : 0;
-    const struct emu_arrival arrival = arrive(cta, request, chip->l2_latency + missing);
+    const struct emu_arrival arrival =
+        arrive(cta, request, timer_of(cta)->chip->l2_latency);
     return emu_time_deliver(cta, arrival, (uint32_t)request->bytes);
 }
 
@@ -489,8 +494,7 @@ static uint64_t access_global(struct emu_timer *timer, struct emu_warp *warp,
     const double served = emu_levels_serve(timer->levels, &request);
     const double loaded =
         emu_serve(&sm->load, request.at, (double)request.bytes / timer->chip->load_bytes);
-    return (uint64_t)(served > loaded ? served : loaded) + latency +
-           (request.missing > 0 ? timer->chip->dram_latency : 0);
+    return (uint64_t)(served > loaded ? served : loaded) + latency;
 }
 
 uint64_t emu_time_access(struct emu_timer *timer, struct emu_warp *warp,

@@ -201,6 +201,8 @@ const struct emu_chip *emu_time_chip(const struct emu_cta *cta);
 
 /* Its time is at least this: it waited for something that came then. */
 void emu_time_raise(struct emu_warp *warp, uint64_t time, enum emu_stall stall);
+/* Some of its lanes, or all, waited for an mbarrier that was ready then. */
+void emu_time_wake(struct emu_warp *warp, uint64_t time);
 /* Its wait ends when *watched is no more what it is. */
 void emu_time_watch(struct emu_warp *warp, const uint64_t *watched);
 
@@ -267,8 +269,7 @@ struct emu_timer {
     struct emu_sm_time *sms;
     unsigned sm_count;
     struct emu_gpc *gpcs;
-    unsigned
-        next_cluster_place; /* of the chip's: where the next cluster is looked for first */
+    unsigned next_cluster_gpc; /* where the next cluster is looked for first */
     bool notes_products;
     uint64_t common;               /* see emu_waves_count, when the launch was stopped */
     struct emu_timing *result;     /* of the first grid's launch; never NULL */

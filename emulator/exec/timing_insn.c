@@ -96,6 +96,9 @@ static void cost_mbarrier(const struct ptx_insn *insn, const struct emu_chip *ch
     }
     info->is_try_wait = is_word(insn, 1, "try_wait");
     info->is_peek = is_word(insn, 1, "test_wait");
+    if (info->is_try_wait || info->is_peek) {
+        info->latency = (uint16_t)chip->ask_latency;
+    }
 }
 
 static void cost_barrier(const struct ptx_insn *insn, const struct emu_chip *chip,

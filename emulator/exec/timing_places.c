@@ -91,19 +91,30 @@ static bool find_in(struct emu_timer *timer, const struct emu_launch *launch, un
     return found == count;
 }
 
+static bool find_in_gpc(struct emu_timer *timer, const struct emu_launch *launch,
+                        unsigned most, unsigned gpc, struct emu_sm_time **places)
+{
+    for (unsigned i = 0; i < timer->chip->place_count; i++) {
+        if (timer->chip->places[i].gpc == gpc && find_in(timer, launch, most, i, places)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* CTAs by themselves fill one GPC after the other; clusters go to one after the other, and
  * lie in one place. A device that has none large enough runs its clusters one by one, and
  * one that has too few multiprocessors by several CTAs on each. */
 bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
                      struct emu_sm_time **places)
 {
-    const unsigned all = timer->chip->place_count;
+    const unsigned all = timer->chip->place_count, gpcs = timer->chip->gpc_count;
     const bool single = count_ctas(launch) == 1;
     for (unsigned most = 0; !single && most < SM_CTAS; most++) {
-        for (unsigned i = 0; i < all; i++) {
-            const unsigned place = (timer->next_cluster_place + i) % all;
-            if (find_in(timer, launch, most, place, places)) {
-                timer->next_cluster_place = place + 1;
+        for (unsigned i = 0; i < gpcs; i++) {
+            const unsigned gpc = (timer->next_cluster_gpc + i) % gpcs;
+            if (find_in_gpc(timer, launch, most, gpc, places)) {
+                timer->next_cluster_gpc = gpc + 1;
                 return true;
             }
         }

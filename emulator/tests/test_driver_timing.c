@@ -223,12 +223,13 @@ Test(driver_timing, copies_take_latency_and_rate)
     const unsigned long long more = time_copies(source, 64, 1);
     cr_expect_gt(some - none, 32ull * 1000, "%llu", some - none);
     cr_expect_gt(more, some);
-    /* What others asked for before is in L2; who shares a multiprocessor shares its port.
-     */
+    /* What others asked for is waited for as if it were alone; who shares a multiprocessor
+     * shares its port. */
     ASSERT_CU(cu.emuConfigure("timing=on,races=off"));
     const unsigned long long apart = time_copies(source, 16, 148);
     const unsigned long long beside = time_copies(source, 16, 148 * 8);
-    cr_expect_lt(apart, time_copies(source, 16, 1));
+    const unsigned long long alone = time_copies(source, 16, 1);
+    cr_expect_lt(apart, alone + alone / 8, "%llu and %llu", apart, alone);
     cr_expect_gt(beside, apart, "%llu and %llu", beside, apart);
 }
 

@@ -15,6 +15,8 @@
  *   [gap]    kernels with pdl=0 less those with pdl=1, on an H100
  *   [sides]  L2's halves and the network of a cluster, on an H200
  *            (2026-11-27-h200-sides.jsonl)
+ *   [trips]  a thread's copies and waits one after the other, on an H200
+ *            (2026-11-27-h200-trips.jsonl)
  *   [gpc]    copies by chosen multiprocessors (2026-11-26-h100-gpc.jsonl)
  *   [block]  a block of K in 64x128 tiles takes 285 clocks, of which products read for 192:
  *            its 24 KiB come in 93 (256x2048x7168, 2026-11-26-h100-few-tiles.jsonl)
@@ -49,8 +51,8 @@
     .shared_bytes = 128, /* [QRC] [H1] */ \
     .copy_bytes = 256, /* [block] */ \
     .l1_latency = 38, /* [H1] */ \
-    .l2_latency = 270, /* [H1] */ \
-    .dram_latency = 480, /* [H1]: what a miss adds */ \
+    .l2_latency = 270, /* [H1]; 293 [trips] with the other half */ \
+    .dram_latency = 327, /* [trips]: 312 of copies of one line */ \
     .atomic_latency = 700, /* [guess] */ \
     .l2_bytes_ns = 11500, /* [fit]; of stores, where GPCs draw the rest */ \
     .home_bits = 0xB3000, /* [sides]: of 2 MiB */ \
@@ -58,6 +60,7 @@
     .link_latency = 170,   /* [sides]: 163 to 179 */ \
     .l2_request_bytes = 48, /* [rows]: 90 lines a clock of all GPCs */ \
     .gpc_neighbours = 6, /* [fit]: all could, in step */ \
+    .zero_rows = {1, 0.67}, /* [trips]: 0.7 to 1.2, 0.35 to 1.2 */ \
     .gpc_count = 8, .place_count = 12, /* [gpc] */ \
     .places = {{8, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {16, 1}, \
                {16, 2}, {16, 3}, {16, 4}, {16, 5}, {18, 6}, {18, 7}}, /* [gpc] */ \
@@ -66,16 +69,17 @@
     .load_bytes = 64, /* [H1] */ \
     .tma_interval = 32, /* [fit]; 48 [QRC] */ \
     .tma_row_interval = 1, /* [rows] */ \
-    .tma_latency = 500, /* [fit]; 600 to 700 with the bytes [H2] */ \
-    .tma_missing = 350, /* 300 to 400 [H2] */ \
-    .ingest_bytes = 96, /* [plan]: with multicast */ \
+    .tma_latency = 229, /* [trips]: 340 to 466 with 1 to 128 lines */ \
+    .ingest_bytes = 112, /* [trips] */ \
     .egress_bytes = 64, .store_latency = 700, /* [QRC] [same] */ \
     .cluster_bytes = 34, /* [gpc]: 32, and 15 to 17 where all read */ \
     .cluster_latency = 190, /* [H1]: 180 to 220 */ \
     .send_bytes = 20, .take_bytes = 32, /* [sides]: 18 to 21, 31 to 32 */ \
     .remote_interval = 0.25, /* [sides]: 4 arrivals a clock at one */ \
-    .remote_latency = 185, /* [sides]: 176 to 187 more than to the own one */ \
-    .arrive_latency = 8, .wake_latency = 20, /* [QRC] [same] */ \
+    .remote_latency = 60, /* [trips]: 35 to 77 more than to the own one */ \
+    .arrive_latency = 8, /* [QRC] [same] */ \
+    .ask_latency = 25, .wake_latency = 31, /* [trips]: 51 and 59 with what is around */ \
+    .apart_latency = 110, /* [trips]: 170 where lanes wait elsewhere, 59 else */ \
     .barrier_latency = 24, /* [QRC]: 12 + 2 a warp */ \
     .cluster_barrier_latency = 190, /* [H1] */ \
     .cancel_latency = 0, .mma_bytes = 4096, /* [H2]: 1024 bf16 products */ \
@@ -127,7 +131,6 @@ static const struct emu_chip chips[] = {
      .tma_interval = 48,             /* [QRC] */
      .tma_row_interval = 1,          /* [rows] [same] */
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
-     .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
      .fetch_lines = 640,             /* [gpc] [same]; 64 KiB keep DRAM busy [SEMI] */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
      .load_bytes = 64,               /* [H1] [same] */
@@ -139,9 +142,11 @@ static const struct emu_chip chips[] = {
      .send_bytes = 20,               /* [sides] [same] */
      .take_bytes = 32,               /* [sides] [same] */
      .remote_interval = 0.25,        /* [sides] [same] */
-     .remote_latency = 185,          /* [sides] [same]; loads take 201 to 224 [QRC] */
+     .remote_latency = 60,           /* [trips] [same]; loads take 201 to 224 [QRC] */
      .arrive_latency = 8,            /* [QRC] */
+     .ask_latency = 8,               /* [QRC]: 6 to 8 */
      .wake_latency = 27,             /* [QRC]: half of the 54 of a round trip */
+     .apart_latency = 110,           /* [trips] [same] */
      .barrier_latency = 24,          /* [QRC]: 12 + 2 a warp */
      .cluster_barrier_latency = 102, /* [QRC]: relaxed; with its fence 373 to 380 */
      .cancel_latency = 400,          /* [guess]: 300 to 500 */
@@ -168,6 +173,26 @@ const struct emu_chip *emu_chip_find(const char *name)
 const struct emu_chip *emu_chip_of_sm(unsigned sm)
 {
     return sm == 90 ? emu_chip_find("h200") : sm == 100 ? emu_chip_find("b200") : NULL;
+}
+
+/*
+ * Quantiles of what a miss adds on an H200 [trips]: below 0.9 of copies of one line, above
+ * of the last of 8 and of 64. Their mean is that chip's dram_latency.
+ */
+double emu_chip_miss(const struct emu_chip *chip, double drawn)
+{
+    static const double of[][2] = {{0, 195},    {0.10, 219}, {0.25, 239},   {0.50, 254},
+                                   {0.75, 409}, {0.90, 441}, {0.917, 458},  {0.965, 690},
+                                   {0.98, 755}, {0.99, 845}, {0.9955, 890}, {0.9985, 925},
+                                   {1, 960}};
+    enum { MEAN = 327 };
+    unsigned i = 1;
+    while (drawn > of[i][0]) {
+        i++;
+    }
+    const double part = (drawn - of[i - 1][0]) / (of[i][0] - of[i - 1][0]);
+    const double clocks = of[i - 1][1] + part * (of[i][1] - of[i - 1][1]);
+    return clocks * chip->dram_latency / MEAN;
 }
 
 /*

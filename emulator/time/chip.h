@@ -24,10 +24,13 @@ struct emu_chip {
     unsigned shared_latency, shared_bytes;
     unsigned
         copy_bytes; /* that copies write of shared memory beside products that read it */
-    unsigned l1_latency, l2_latency, dram_latency; /* of a load of a thread */
+    unsigned l1_latency, l2_latency; /* of a load of a thread */
+    unsigned dram_latency;           /* the mean of what a line that misses adds */
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
-    double gpc_bytes; /* that the multiprocessors of a GPC draw from L2, all together */
+    double gpc_bytes;    /* that the multiprocessors of a GPC draw from L2, all together */
+    double zero_rows[2]; /* clocks that a GPC takes for a row of a copy outside of the
+                          * matrix: of a box that has others, and of one that has none */
     unsigned
         fetch_lines; /* that copies of a multiprocessor ask for before the first comes */
     unsigned gpc_neighbours; /* multiprocessors that share what is under way, where CTAs of
@@ -48,10 +51,9 @@ struct emu_chip {
     unsigned l2_request_bytes; /* that a line takes of L2's rate at least */
     unsigned tma_interval;     /* of copies of one multiprocessor */
     unsigned tma_row_interval; /* of lines that a copy asks for */
-    unsigned tma_latency,
-        tma_missing;      /* to the mbarrier: L2 has it all; what a miss adds */
-    unsigned fetch_bytes; /* that copies of a multiprocessor ask L2 for */
-    unsigned load_bytes;  /* that loads of its threads do */
+    unsigned tma_latency;      /* to the mbarrier */
+    unsigned fetch_bytes;      /* that copies of a multiprocessor ask L2 for */
+    unsigned load_bytes;       /* that loads of its threads do */
     unsigned ingest_bytes,
         egress_bytes;       /* that come to one, from others' requests as well */
     unsigned cluster_bytes; /* that threads read of another CTA's shared memory */
@@ -63,7 +65,9 @@ struct emu_chip {
     unsigned remote_latency;
 
     /* Waiting. */
-    unsigned arrive_latency, wake_latency, barrier_latency, cluster_barrier_latency;
+    unsigned arrive_latency, ask_latency; /* until a wait's answer can be used */
+    unsigned wake_latency, barrier_latency, cluster_barrier_latency;
+    unsigned apart_latency;  /* of a wake-up, where other lanes wait elsewhere */
     unsigned cancel_latency; /* launch control */
 
     /* Tensor cores. */
@@ -82,6 +86,9 @@ struct emu_chip {
 const struct emu_chip *emu_chip_find(const char *name);
 /* The one that the emulated device of this compute capability is; NULL: none. */
 const struct emu_chip *emu_chip_of_sm(unsigned sm);
+
+/* What a line that misses takes longer; `drawn`: from 0 to 1, evenly. */
+double emu_chip_miss(const struct emu_chip *chip, double drawn);
 
 /*
  * Clocks between two matrix products of one shape. `rows`, `columns`: of D, of all CTAs;

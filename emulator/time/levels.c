@@ -27,9 +27,7 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
             emu_spans_create(&half->drawn, levels->l2_rate / EMU_L2_HALVES, true);
         }
     }
-    if (chip->gpc_count == 0) {
-        emu_spans_create(&levels->dram_spans, levels->dram_rate, true);
-    }
+    emu_spans_create(&levels->dram, levels->dram_rate, true);
     return levels;
 }
 
@@ -41,7 +39,7 @@ void emu_levels_free(struct emu_levels *levels)
             emu_spans_free(&levels->halves[i].link);
             emu_spans_free(&levels->halves[i].drawn);
         }
-        emu_spans_free(&levels->dram_spans);
+        emu_spans_free(&levels->dram);
         emu_free(levels);
     }
 }
@@ -56,9 +54,7 @@ static double pass_link(struct emu_levels *levels, unsigned to, double at, uint3
 /* When DRAM has read or written so many bytes. */
 static double serve_dram(struct emu_levels *levels, double at, uint32_t bytes)
 {
-    return levels->chip->gpc_count == 0
-               ? emu_spans_draw(&levels->dram_spans, at, bytes)
-               : emu_serve(&levels->dram, at, bytes / levels->dram_rate);
+    return emu_spans_draw(&levels->dram, at, bytes);
 }
 
 unsigned emu_levels_home(const struct emu_levels *levels, uint64_t address)
@@ -100,6 +96,16 @@ static struct emu_line *find_line(struct emu_levels *levels, unsigned half, uint
     return oldest;
 }
 
+/* What the miss of a line takes longer than a hit: each line has one drawn, so that the
+ * last of a copy's many comes later than a single one would. */
+static double miss_of(const struct emu_levels *levels, uint64_t number)
+{
+    uint64_t hash = (number + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94D049BB133111EB);
+    return emu_chip_miss(levels->chip, (double)(hash >> 32) / 4294967296.0);
+}
+
 /* A line that is where it is at home, or comes there; when it is. */
 static double fill_home(struct emu_levels *levels, struct emu_request *request,
                         unsigned home, uint64_t number, double at)
@@ -107,7 +113,8 @@ static double fill_home(struct emu_levels *levels, struct emu_request *request,
     bool hit = false;
     struct emu_line *line = find_line(levels, home, number, &hit);
     if (!hit) {
-        line->filled = (float)(serve_dram(levels, at, EMU_LINE_BYTES) / 64);
+        const double served = serve_dram(levels, at, EMU_LINE_BYTES);
+        line->filled = (float)((served + miss_of(levels, number)) / 64);
         levels->dram_read += EMU_LINE_BYTES;
         request->missing += EMU_LINE_BYTES;
     }
@@ -218,6 +225,25 @@ void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
                          uint64_t address, uint32_t bytes)
 {
     read_run(levels, request, address, bytes, true);
+}
+
+void emu_levels_fill_rows(struct emu_levels *levels, struct emu_request *request,
+                          uint32_t rows, bool are_all)
+{
+    const struct emu_chip *chip = levels->chip;
+    struct emu_fetcher *fetcher = request->fetcher;
+    for (uint32_t i = 0; i < rows; i++) {
+        const double asked = ask_for_line(chip, fetcher, request->at, 0, true);
+        const double came =
+            fetcher->gpc == NULL
+                ? asked
+                : emu_spans_draw(&fetcher->gpc->zeros, asked, chip->zero_rows[are_all]);
+        fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
+        request->filled = came > request->filled ? came : request->filled;
+        if (request->begun == 0) {
+            request->begun = came;
+        }
+    }
 }
 
 static void forget_copy(const struct emu_levels *levels, unsigned half, uint64_t number)
