@@ -29,7 +29,7 @@ struct emu_chip {
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
     double gpc_bytes;    /* that the multiprocessors of a GPC draw from L2, all together */
-    double zero_rows[2]; /* clocks that a GPC takes for a row of a copy outside of the
+    double zero_rows[2]; /* clocks that the chip takes for a row of a copy outside of the
                           * matrix: of a box that has others, and of one that has none */
     unsigned
         fetch_lines; /* that copies of a multiprocessor ask for before the first comes */

@@ -18,7 +18,6 @@ struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
         gpcs[i].latency = chip->l2_latency;
         gpcs[i].lines = emu_alloc((size_t)SETS * WAYS * sizeof(*gpcs[i].lines));
         emu_spans_create(&gpcs[i].drawn, chip->gpc_bytes, false);
-        emu_spans_create(&gpcs[i].zeros, 1, false);
     }
     return gpcs;
 }
@@ -28,7 +27,6 @@ void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip)
     for (unsigned i = 0; gpcs != NULL && i < chip->gpc_count; i++) {
         emu_free(gpcs[i].lines);
         emu_spans_free(&gpcs[i].drawn);
-        emu_spans_free(&gpcs[i].zeros);
     }
     emu_free(gpcs);
 }

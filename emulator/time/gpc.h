@@ -20,7 +20,6 @@ struct emu_gpc {
     double latency; /* from the ask until a line comes, when nobody else draws */
     struct emu_drawn_line *lines; /* the last ones, by sharers and line */
     struct emu_spans drawn;
-    struct emu_spans zeros; /* rows of copies that lie outside of a matrix */
 };
 
 /* One each for the chip's GPCs; NULL: the chip's are not known. */

@@ -28,6 +28,7 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
         }
     }
     emu_spans_create(&levels->dram, levels->dram_rate, true);
+    emu_spans_create(&levels->zeros, part, false);
     return levels;
 }
 
@@ -40,6 +41,7 @@ void emu_levels_free(struct emu_levels *levels)
             emu_spans_free(&levels->halves[i].drawn);
         }
         emu_spans_free(&levels->dram);
+        emu_spans_free(&levels->zeros);
         emu_free(levels);
     }
 }
@@ -234,10 +236,7 @@ void emu_levels_fill_rows(struct emu_levels *levels, struct emu_request *request
     struct emu_fetcher *fetcher = request->fetcher;
     for (uint32_t i = 0; i < rows; i++) {
         const double asked = ask_for_line(chip, fetcher, request->at, 0, true);
-        const double came =
-            fetcher->gpc == NULL
-                ? asked
-                : emu_spans_draw(&fetcher->gpc->zeros, asked, chip->zero_rows[are_all]);
+        const double came = emu_spans_draw(&levels->zeros, asked, chip->zero_rows[are_all]);
         fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
         request->filled = came > request->filled ? came : request->filled;
         if (request->begun == 0) {

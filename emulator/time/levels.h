@@ -40,6 +40,7 @@ struct emu_levels {
     double l2_rate, dram_rate; /* bytes a clock */
     struct emu_server l2;      /* where GPCs draw: of the rest */
     struct emu_spans dram;
+    struct emu_spans zeros; /* rows of copies that lie outside of a matrix */
     struct emu_l2_half halves[EMU_L2_HALVES];
     uint32_t set_count; /* of a half */
     uint32_t tick;
