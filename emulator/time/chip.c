@@ -24,10 +24,6 @@
  *   [plan]   as lib/plan uses it, on Hopper
  *   [fit]    fitted to measured times, see docs/time-model.md
  *
- * A stage of 16 KB takes a B200 1255 to 1275 clocks, where there is only one [SEMI]: the
- * commit, 109, the wake-ups of two threads, 137 each, products, 256, bytes, 205, and the
- * latency of the copy.
- *
  * And [same]: not measured on this chip, taken from the other one; [guess]: nobody has
  * published it.
  */
@@ -56,7 +52,7 @@
     .copy_bytes = 256, /* [block] */ \
     .l1_latency = 38, /* [H1] */ \
     .l2_latency = 270, /* [H1]; 293 [trips] with the other half */ \
-    .dram_latency = 327, /* [trips]: 312 of copies of one line */ \
+    .dram_latency = 327, .tma_missing = 327, .misses_vary = true, /* [trips] */ \
     .atomic_latency = 700, /* [guess] */ \
     .l2_bytes_ns = 11500, /* [fit]; of stores, where GPCs draw the rest */ \
     .home_bits = 0xB3000, /* [sides]: of 2 MiB */ \
@@ -123,7 +119,7 @@ static const struct emu_chip chips[] = {
      .copy_bytes = 256,              /* [block] [same] */
      .l1_latency = 39,               /* [QRC] */
      .l2_latency = 301,              /* [QRC] */
-     .dram_latency = 412,            /* [trips], by 488 of a load [QRC] over 387 there */
+     .dram_latency = 488,            /* [QRC]: 789 less 301 */
      .atomic_latency = 700,          /* [guess] */
      .l2_bytes_ns = 20500,           /* [spec] as others quote it; 20 to 26 [QRC] */
      .dram_bytes_ns = 7100,          /* [SEMI] [QRC]: 7.0 to 7.26 */
@@ -134,7 +130,8 @@ static const struct emu_chip chips[] = {
      .l2_request_bytes = 64,         /* [rows] [same] */
      .tma_interval = 48,             /* [QRC] */
      .tma_row_interval = 1,          /* [rows] [same] */
-     .tma_latency = 420,             /* [SEMI]: a stage of 16 KB, see below */
+     .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
+     .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
      .fetch_lines = 1024,            /* [trips] [same] */
      .zero_rows = {0.16, 0.11},      /* [trips] [same] */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
@@ -151,7 +148,7 @@ static const struct emu_chip chips[] = {
      .arrive_latency = 8,            /* [QRC] */
      .ask_latency = 8,               /* [QRC]: 6 to 8 */
      .wake_latency = 27,             /* [QRC]: half of the 54 of a round trip */
-     .apart_latency = 110,           /* [trips] [same] */
+     .apart_latency = 0,             /* tma_latency has the wake-ups of a stage */
      .barrier_latency = 24,          /* [QRC]: 12 + 2 a warp */
      .cluster_barrier_latency = 102, /* [QRC]: relaxed; with its fence 373 to 380 */
      .cancel_latency = 400,          /* [guess]: 300 to 500 */
@@ -182,22 +179,26 @@ const struct emu_chip *emu_chip_of_sm(unsigned sm)
 
 /*
  * Quantiles of what a miss adds on an H200 [trips]: below 0.9 of copies of one line, above
- * of the last of 8 and of 64. Their mean is that chip's dram_latency.
+ * of the last of 8 and of 64. Their mean is that chip's.
  */
-double emu_chip_miss(const struct emu_chip *chip, double drawn)
+double emu_chip_miss(const struct emu_chip *chip, bool by_thread, double drawn)
 {
+    const double whole = by_thread ? chip->dram_latency : chip->tma_missing;
     static const double of[][2] = {{0, 195},    {0.10, 219}, {0.25, 239},   {0.50, 254},
                                    {0.75, 409}, {0.90, 441}, {0.917, 458},  {0.965, 690},
                                    {0.98, 755}, {0.99, 845}, {0.9955, 890}, {0.9985, 925},
                                    {1, 960}};
     enum { MEAN = 327 };
     unsigned i = 1;
+    if (!chip->misses_vary) {
+        return whole;
+    }
     while (drawn > of[i][0]) {
         i++;
     }
     const double part = (drawn - of[i - 1][0]) / (of[i][0] - of[i - 1][0]);
     const double clocks = of[i - 1][1] + part * (of[i][1] - of[i - 1][1]);
-    return clocks * chip->dram_latency / MEAN;
+    return clocks * whole / MEAN;
 }
 
 /*

@@ -25,7 +25,9 @@ struct emu_chip {
     unsigned
         copy_bytes; /* that copies write of shared memory beside products that read it */
     unsigned l1_latency, l2_latency; /* of a load of a thread */
-    unsigned dram_latency;           /* the mean of what a line that misses adds */
+    /* What a line that misses adds, for a load and for a copy: the mean, or always. */
+    unsigned dram_latency, tma_missing;
+    bool misses_vary;
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
     double gpc_bytes;    /* that the multiprocessors of a GPC draw from L2, all together */
@@ -88,7 +90,7 @@ const struct emu_chip *emu_chip_find(const char *name);
 const struct emu_chip *emu_chip_of_sm(unsigned sm);
 
 /* What a line that misses takes longer; `drawn`: from 0 to 1, evenly. */
-double emu_chip_miss(const struct emu_chip *chip, double drawn);
+double emu_chip_miss(const struct emu_chip *chip, bool by_thread, double drawn);
 
 /*
  * Clocks between two matrix products of one shape. `rows`, `columns`: of D, of all CTAs;

@@ -100,12 +100,14 @@ static struct emu_line *find_line(struct emu_levels *levels, unsigned half, uint
 
 /* What the miss of a line takes longer than a hit: each line has one drawn, so that the
  * last of a copy's many comes later than a single one would. */
-static double miss_of(const struct emu_levels *levels, uint64_t number)
+static double miss_of(const struct emu_levels *levels, const struct emu_request *request,
+                      uint64_t number)
 {
     uint64_t hash = (number + 1) * UINT64_C(0x9E3779B97F4A7C15);
     hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     hash = (hash ^ hash >> 27) * UINT64_C(0x94D049BB133111EB);
-    return emu_chip_miss(levels->chip, (double)(hash >> 32) / 4294967296.0);
+    return emu_chip_miss(levels->chip, request->by_thread || request->fetcher == NULL,
+                         (double)(hash >> 32) / 4294967296.0);
 }
 
 /* A line that is where it is at home, or comes there; when it is. */
@@ -116,7 +118,7 @@ static double fill_home(struct emu_levels *levels, struct emu_request *request,
     struct emu_line *line = find_line(levels, home, number, &hit);
     if (!hit) {
         const double served = serve_dram(levels, at, EMU_LINE_BYTES);
-        line->filled = (float)((served + miss_of(levels, number)) / 64);
+        line->filled = (float)((served + miss_of(levels, request, number)) / 64);
         levels->dram_read += EMU_LINE_BYTES;
         request->missing += EMU_LINE_BYTES;
     }
