@@ -359,15 +359,15 @@ static int spread_a_scale(jit_gemm_context *context, const jit_gemm_problem *p,
     if (kind != JIT_GEMM_SCALE_VECTOR && kind != JIT_GEMM_SCALE_BLOCK) {
         return CLI_OK;
     }
-    const bool in_pieces =
-        kind == JIT_GEMM_SCALE_BLOCK && p->a.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+    const bool is_packed =
+        kind == JIT_GEMM_SCALE_BLOCK && quantise_has_byte_scales(&p->a.scale);
     void *ordered = run_matrix_download(context, scales);
     if (ordered == NULL) {
         return CLI_FAILED;
     }
     bool *belongs = run_groups_list_rows(&inputs->groups, scales->view.batch, inputs->m);
     struct element_view own = {0};
-    void *spread = in_pieces ? run_block_scales_spread(&inputs->a_index, &p->a.scale,
+    void *spread = is_packed ? run_block_scales_spread(&inputs->a_index, &p->a.scale,
                                                        scales, belongs, ordered, &own)
                              : run_index_spread_scales(&inputs->a_index, &scales->view,
                                                        by_columns, belongs, ordered, &own);

@@ -25,6 +25,19 @@ static int64_t count_blocks(const struct run_groups *groups,
     return (k + row->scale->block_k - 1) / row->scale->block_k;
 }
 
+/* Do scales of groups by offsets have rows of one group each? */
+static bool has_bands(const jit_gemm_scale *scale)
+{
+    return scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+}
+
+/* The row of the scales that is a group's, of a row of its matrix or of blocks of it. */
+static int64_t row_of_scales(const struct run_groups *groups, const jit_gemm_scale *scale,
+                             int64_t group, int64_t row)
+{
+    return has_bands(scale) ? run_groups_scale_row(groups, group, row) : row;
+}
+
 /* Scales of blocks, those of f32 in rows that lie further apart than packed; between them
  * is poison. */
 static struct element_view view_blocks(const struct run_groups *groups,
@@ -33,8 +46,9 @@ static struct element_view view_blocks(const struct run_groups *groups,
     const jit_gemm_scale *scale = row->scale;
     const int64_t blocks = count_blocks(groups, row);
     if (quantise_has_byte_scales(scale)) {
-        const int64_t count =
-            row->is_b ? row->count : run_groups_scale_rows(groups, row->count);
+        const int64_t count = row->is_b || !has_bands(scale)
+                                  ? row->count
+                                  : run_groups_scale_rows(groups, row->count);
         return quantise_scale_view(scale, row->batch, quantise_scale_rows(scale, count),
                                    blocks * scale->block_k);
     }
@@ -71,7 +85,7 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
     }
     const int64_t own_row = mn / scale->block_mn;
     const int64_t row = scales->groups != NULL
-                            ? run_groups_scale_row(scales->groups, batch, own_row)
+                            ? row_of_scales(scales->groups, scale, batch, own_row)
                             : own_row;
     const int64_t place =
         scales->groups != NULL
@@ -130,9 +144,11 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
     element_fill_poison(view, data);
     for (int64_t i = 0; i < view->batch * rows; i++) {
         const int64_t batch = i / rows, r = i % rows;
-        const int64_t group = groups != NULL ? run_groups_of_row(groups, batch, r) : batch;
+        const int64_t group =
+            groups != NULL ? run_groups_of_row(groups, batch, r * row->scale->block_mn)
+                           : batch;
         const int64_t at_row =
-            groups != NULL && group >= 0 ? run_groups_scale_row(groups, group, r) : r;
+            groups != NULL && group >= 0 ? row_of_scales(groups, row->scale, group, r) : r;
         if (group < 0) {
             continue; /* a row of no group has no scales */
         }
@@ -162,7 +178,7 @@ static size_t place_of(const jit_gemm_scale *scale, const struct run_matrix *sca
 {
     const int64_t batch = i / scales->scale_rows, row = i % scales->scale_rows;
     const int64_t group = run_groups_of_row(scales->groups, batch, row);
-    const int64_t own = run_groups_scale_row(scales->groups, group, row);
+    const int64_t own = row_of_scales(scales->groups, scale, group, row);
     return (size_t)(batch * scales->view.batch_stride +
                     quantise_scale_index(scale, scales->scale_rows,
                                          scales->scale_blocks * scale->block_k, own,

@@ -28,6 +28,9 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.weights = JIT_GEMM_WEIGHTS_NONE;
     ret_reference->problem.invariant = JIT_GEMM_INVARIANT_NONE; /* it sums in f64 */
     ret_reference->problem.d.scale = (jit_gemm_scale){0};       /* the host scales */
+    if (problem->problem.a.scale.layout != JIT_GEMM_SCALE_LAYOUT_128X4) {
+        ret_reference->problem.scale_rows = JIT_GEMM_SCALE_ROWS_STACKED; /* no bands */
+    }
     ret_reference->problem.d_rows = JIT_GEMM_ROWS_IN_ORDER; /* ... and undoes an index */
     ret_reference->problem.a_rows = JIT_GEMM_ROWS_IN_ORDER;
     if (problem->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS) { /* ... and pointers */

@@ -64,7 +64,7 @@ typedef struct jit_gemm_args {
                              Of f32, in layout row, `ld` counts from one row to the next (0:
                              KB), in column from one block of K to the next (0: R rounded up
                              to 4); scales of one byte have no `ld`. Not read where K is 0.
-                             In 128x4, of stacked groups, in bands; with groups along K
+                             In 128x4, of groups by offsets, in bands; with groups along K
                              each group's begin at a block of their own, and KB is
                              greater: docs/grouped.md. */
     jit_gemm_arg b_scale; /**< Scales of B: the same, with N for M. */

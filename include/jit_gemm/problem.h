@@ -347,8 +347,7 @@ typedef struct jit_gemm_problem {
                              index[i]; where that is no row of A's, such as -1, of zeros.
                              Scales of A's rows and their blocks lie as A's rows do; all
                              else goes by the product's rows. A is K-major, without scales
-                             that rows share, and those of a byte lie in 128x4; not with
-                             groups along K. */
+                             that rows share; not with groups along K. */
     jit_gemm_accumulate accumulate; /**< Of A of e4m3 or e5m2 without scales of blocks;
                                        must be zero for all else. */
     jit_gemm_scale_rows scale_rows; /**< Of A's scales and D's, where they lie in 128x4;

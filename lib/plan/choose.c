@@ -62,9 +62,9 @@ static jit_gemm_status choose_reference(const struct jg_arch *arch,
         grid = REFERENCE_MAX_GRID;
     }
     choice.derived.grid_ctas = (int)jg_min(grid, REFERENCE_MAX_GRID);
-    choice.derived.workspace_bytes =
-        jg_scale_pack_place(&choice.product, jg_repack_planned_size(&choice.product), 0)
-            .end;
+    const struct jg_scale_pack_size scales =
+        jg_scale_pack_planned_size(problem, &choice.product);
+    choice.derived.workspace_bytes = jg_scale_pack_place(&choice.product, &scales, 0).end;
     if (choice.derived.workspace_bytes == INT64_MAX) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.batch", "split the problem",
                        "scales that are packed first take more than 2^63 bytes");

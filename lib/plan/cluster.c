@@ -241,7 +241,8 @@ static bool size_workspace(struct jg_trial *trial)
     const int64_t copies = jg_repack_place(&trial->config, product, planned, use.bytes).end;
     const int64_t maps =
         jg_group_maps_place(&trial->config, problem->batch.size, copies).end;
-    derived->workspace_bytes = jg_scale_pack_place(product, planned, maps).end;
+    const struct jg_scale_pack_size scales = jg_scale_pack_planned_size(problem, product);
+    derived->workspace_bytes = jg_scale_pack_place(product, &scales, maps).end;
     if (derived->workspace_bytes == INT64_MAX) {
         return jg_trial_reject(trial, "copies of A, B or scales take more than 2^63 bytes");
     }

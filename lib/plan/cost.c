@@ -77,7 +77,7 @@ double jg_repack_us(const struct jg_trial *trial, double memory_bytes_s)
 
 double jg_scale_pack_us(const struct jg_trial *trial, double memory_bytes_s)
 {
-    const int64_t bytes = jg_scale_pack_bytes(&trial->product);
+    const int64_t bytes = jg_scale_pack_bytes(trial->problem, &trial->product);
     return bytes == 0 ? 0.0 : (double)bytes / memory_bytes_s * 1e6 + REPACK_LAUNCH_US;
 }
 

@@ -381,6 +381,13 @@ int64_t jg_groups_k_step(const struct jg_problem *problem)
                                                                               : K_STEP;
 }
 
+bool jg_groups_pack_scales(const struct jg_problem *problem)
+{
+    return problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS &&
+           problem->a_rows != JIT_GEMM_ROWS_INDEXED &&
+           jg_scale_is_packed_first(&problem->a.scale);
+}
+
 int64_t jg_groups_row_blocks(const struct jg_problem *problem)
 {
     if (problem->group_by != JIT_GEMM_GROUP_BY_ROWS) {

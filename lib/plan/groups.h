@@ -69,6 +69,10 @@ static inline bool jg_is_stacked(jit_gemm_group_by group_by)
     return group_by == JIT_GEMM_GROUP_BY_OFFSETS || group_by == JIT_GEMM_GROUP_BY_ROWS;
 }
 
+/* Does the kernel that packs A's scales read the groups' numbers, because pieces have rows
+ * of one group? */
+bool jg_groups_pack_scales(const struct jg_problem *problem);
+
 /* Blocks of rows that a kernel has room for; 0 if rows do not name their groups. */
 int64_t jg_groups_row_blocks(const struct jg_problem *problem);
 

@@ -18,6 +18,7 @@ uint32_t jg_host_groups_count(const struct jg_problem *problem,
         problem->epilogue != NULL ? problem->epilogue->operand_count : 0;
     if (problem->group_by == JIT_GEMM_GROUP_NONE ||
         problem->group_by == JIT_GEMM_GROUP_BY_ROWS || jg_has_group_maps(config) ||
+        jg_groups_pack_scales(problem) ||
         problem->batch.size > (int64_t)jg_host_groups_room(operands, tail_maps)) {
         return 0;
     }

@@ -149,17 +149,18 @@ static jit_gemm_status check_block_scales(const jit_gemm_problem *problem)
     return check_scaled_type(&inputs[1]);
 }
 
-/* How many rows a group has is known on the device only, and pieces are made before. */
+/* One kernel goes before that of the product, and by pointers it writes maps. */
 static jit_gemm_status check_packed_first(const jit_gemm_problem *problem,
                                           const char *field, const jit_gemm_scale *scale)
 {
-    if (problem->group_by == JIT_GEMM_GROUP_NONE || !jg_scale_is_packed_first(scale)) {
+    if (problem->group_by != JIT_GEMM_GROUP_BY_POINTERS ||
+        !jg_scale_is_packed_first(scale)) {
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
                    "give one for each row in the layout 128x4, which jit_gemm_packer_run "
                    "makes of others on the device and jit_gemm_scales_convert on the host",
-                   "there is no kernel for scale %s in layout %s beside groups",
+                   "there is no kernel for scale %s in layout %s with group_by=pointers",
                    jg_scale_name(scale), jg_scale_layout_name(scale->layout));
 }
 

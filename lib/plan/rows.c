@@ -86,14 +86,6 @@ static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
                        "is no kernel for scale %s, which several rows share",
                        jg_scale_name(&problem->a.scale));
     }
-    if (jg_scale_is_packed_first(&problem->a.scale)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.a.scale.layout",
-                       "give JIT_GEMM_SCALE_LAYOUT_128X4, which jit_gemm_packer makes of "
-                       "others, or leave a_rows out",
-                       "with an index the kernel gathers scales of A from pieces of 128x4 "
-                       "itself, and none packs those of %s before",
-                       jg_scale_layout_name(problem->a.scale.layout));
-    }
     if (problem->group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
                        "leave a_rows out, or give groups of rows",

@@ -659,8 +659,6 @@ static jit_gemm_status resolve_operands(const struct launch *launch)
 
 static jit_gemm_status resolve_all(const struct launch *launch)
 {
-    JG_TRY(jg_row_index_resolve(&launch->kernel->problem, launch->args, launch->params,
-                                launch->extents));
     for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); i++) {
         JG_TRY(resolve_matrix(launch, &matrix_rows[i]));
     }
@@ -744,6 +742,7 @@ static jit_gemm_status fill(const struct jg_kernel *kernel, const jit_gemm_args 
         return JIT_GEMM_OK;
     }
     JG_TRY(jg_group_sizes_resolve(kernel, args, ret_params));
+    JG_TRY(jg_row_index_resolve(&kernel->problem, args, ret_params, extents));
     JG_TRY(jg_workspace_resolve(kernel, args, ret_params));
     JG_TRY(resolve_factor(args->alpha_device, args->alpha, "args.alpha_device",
                           &ret_params->alpha));

@@ -42,6 +42,13 @@ static jit_gemm_status fail_host(const struct jg_kernel *kernel)
                        "a kernel before the product's reads the numbers on the device, to "
                        "write maps of each group");
     }
+    if (jg_groups_pack_scales(&kernel->problem)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, host_field,
+                       "leave it NULL and give `group_sizes`, or A's scales in the layout "
+                       "128x4",
+                       "a kernel before the product's reads the numbers on the device, to "
+                       "bring scales of A to the layout 128x4");
+    }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, host_field, remedy,
                    "a launch has room for %u numbers beside %u operands, and there are "
                    "%lld groups",

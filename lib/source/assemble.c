@@ -695,29 +695,34 @@ static void print_group_maps_entry(const struct jg_problem *problem,
 }
 
 /* Of the product's A or B (jg/pack/pack_scales_kernel.cuh). */
-static void print_packing(const char *name, const jit_gemm_scale *scale, struct jg_str *out)
+static void print_packing(const char *name, const struct jg_problem *problem,
+                          const struct jg_matrix *matrix, struct jg_str *out)
 {
+    const jit_gemm_scale *scale = &matrix->scale;
     if (jg_scale_is_packed_first(scale)) {
-        jg_str_printf(out, "using %s = jg::pack::ToPieces<jg::ScaleLayout::%s, %u>;\n",
-                      name, jg_source_scale_layout(scale->layout), scale->block_mn);
+        const bool by_groups = matrix->letter == 'a' && jg_groups_pack_scales(problem);
+        jg_str_printf(out, "using %s = jg::pack::ToPieces<jg::ScaleLayout::%s, %u%s>;\n",
+                      name, jg_source_scale_layout(scale->layout), scale->block_mn,
+                      by_groups ? ", true" : "");
     } else {
         jg_str_printf(out, "using %s = jg::pack::NoPacking;\n", name);
     }
 }
 
 /* The kernel before that of the product, where scales are packed. */
-static void print_scale_pack_entry(const struct jg_product *product, struct jg_str *out)
+static void print_scale_pack_entry(const struct jg_problem *problem,
+                                   const struct jg_product *product, struct jg_str *out)
 {
     jg_str_puts(out, "\n");
-    print_packing("APacking", &product->a.scale, out);
-    print_packing("BPacking", &product->b.scale, out);
+    print_packing("APacking", problem, &product->a, out);
+    print_packing("BPacking", problem, &product->b, out);
     jg_str_printf(
         out,
         "extern \"C\" __global__ void __launch_bounds__(%d)\n"
         "%s(const __grid_constant__ jg::pack::PackScalesParams params)\n"
         "{\n"
         "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
-        "    jg::pack::pack_scales_kernel<APacking, BPacking, Config::kPdl>(params);\n"
+        "    jg::pack::pack_scales_kernel<Config, APacking, BPacking>(params);\n"
         "}\n",
         JG_PACK_THREADS, JG_SCALE_PACK_ENTRY, sizeof(struct jg_scale_pack_params));
 }
@@ -764,7 +769,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
         print_group_maps_entry(problem, &choice->product, text);
     }
     if (jg_packs_scales(&choice->product)) {
-        print_scale_pack_entry(&choice->product, text);
+        print_scale_pack_entry(problem, &choice->product, text);
     }
 
     const jit_gemm_status status = jg_str_status(text);

@@ -85,15 +85,41 @@ static void free_all(jit_gemm_context *context, const jit_gemm_args *args)
     emulated_free(context, args->d_scale.pointer);
     emulated_free(context, args->group_sizes);
     emulated_free(context, args->a_rows.pointer);
+    emulated_free(context, args->workspace);
+}
+
+/* Zeros, of as many bytes as the kernel asks for. */
+static uint64_t make_workspace(jit_gemm_context *context, const jit_gemm *gemm)
+{
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    emulated_check(jit_gemm_get_info(gemm, &info));
+    return info.workspace_bytes > 0 ? fill(context, 0, info.workspace_bytes) : 0;
+}
+
+/* Numbers of groups that fall, or lie beyond the rows, lead nowhere: the emulator reports
+ * what is read or written outside of arrays. No two groups have a row in common. */
+static void run_with_wrong_numbers(jit_gemm_context *context, const jit_gemm *gemm,
+                                   const jit_gemm_args *args)
+{
+    static const int32_t wrong[][GROUPS] = {{130, -5, -7, -1},
+                                            {INT32_MAX, INT32_MIN, -1, 0},
+                                            {ROWS + 1, 4 * ROWS, INT32_MAX, ROWS}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        emulated_check(
+            jit_gemm_device_upload(context, args->group_sizes, wrong[i], sizeof(wrong[i])));
+        emulated_check(jit_gemm_run(gemm, args, NULL));
+    }
 }
 
 /* All elements are 1, and so are the scales of B: an element of D is K times the scale of
- * its row. What no row has is NaN. */
+ * its row. What no row has is NaN. Without `first` scales lie as A's rows do, and a kernel
+ * before the product's brings them to pieces. */
 static void expect_scales_of_a(jit_gemm_context *context, const char *words,
                                const int first[GROUPS], const char *config)
 {
     static uint8_t scales[PIECES * PIECE_BYTES];
     static float d[ROWS][COLUMNS];
+    const size_t bytes = first != NULL ? sizeof(scales) : (size_t)ROWS * BLOCKS;
     char text[160];
     snprintf(text, sizeof(text), "m=140 n=128 k=128 mxfp8 d=f32 groups=4 %s%s", words,
              config);
@@ -102,8 +128,9 @@ static void expect_scales_of_a(jit_gemm_context *context, const char *words,
     memset(scales, NO_SCALE, sizeof(scales));
     for (int row = 0; row < ends[GROUPS - 1]; row++) {
         for (int block = 0; block < K / 32; block++) {
-            scales[place_of(row_of_scales(first, row), block)] =
-                (uint8_t)(ONE + exponent_of(row));
+            const size_t place = first != NULL ? place_of(row_of_scales(first, row), block)
+                                               : (size_t)row * BLOCKS + (size_t)block;
+            scales[place] = (uint8_t)(ONE + exponent_of(row));
         }
     }
     const jit_gemm_args args = {
@@ -111,8 +138,9 @@ static void expect_scales_of_a(jit_gemm_context *context, const char *words,
         .a = {.pointer = fill(context, E4M3_ONE, ROWS * K)},
         .b = {.pointer = fill(context, E4M3_ONE, GROUPS * COLUMNS * K)},
         .d = {.pointer = fill(context, NO_SCALE, sizeof(d))},
-        .a_scale = {.pointer = emulated_upload(context, scales, sizeof(scales))},
+        .a_scale = {.pointer = emulated_upload(context, scales, bytes)},
         .b_scale = {.pointer = fill(context, ONE, GROUPS * PIECE_BYTES)},
+        .workspace = make_workspace(context, gemm),
         .group_sizes = emulated_upload(context, ends, sizeof(ends))};
 
     emulated_check(jit_gemm_run(gemm, &args, NULL));
@@ -126,6 +154,7 @@ static void expect_scales_of_a(jit_gemm_context *context, const char *words,
                       "%s: row %d, column %d: %g, not %g", text, row, column, got, wanted);
         }
     }
+    run_with_wrong_numbers(context, gemm, &args);
     free_all(context, &args);
     jit_gemm_destroy(&gemm);
 }
@@ -139,6 +168,9 @@ Test(group_scales, scales_of_a_begin_where_the_problem_says, .timeout = 300)
         for (size_t j = 0; j < sizeof(configs) / sizeof(configs[0]); j++) {
             expect_scales_of_a(context, layouts[i].words, layouts[i].first, configs[j]);
         }
+    }
+    for (size_t j = 0; j < sizeof(configs) / sizeof(configs[0]); j++) {
+        expect_scales_of_a(context, "a_scale_layout=row", NULL, configs[j]);
     }
     jit_gemm_context_destroy(&context);
 }

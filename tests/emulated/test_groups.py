@@ -103,6 +103,12 @@ def draw_depths(draw, arch):
     return words, lists, "k_offsets"
 
 
+def draw_layouts(draw):
+    """Of scales of a byte, which a kernel before the product's packs but for one."""
+    return [f"{name}_scale_layout={draw.choice(['row', 'column', '8x4', 'mn_k4', '128x4'])}"
+            for name in "ab" if draw.random() < 0.5]
+
+
 def draw_scaled_depths(draw):
     """The same with scales that the tensor core multiplies by: K-major, groups end at multiples."""
     types = draw.choice(["a=mxfp8", "a=mxfp8e5m2 b=mxfp8", "mxfp4", "nvfp4", "a=mxfp8 b=mxfp4",
@@ -119,6 +125,8 @@ def draw_scaled_depths(draw):
     n = fewer(n, m * groups)
     words = [f"m={m}", f"n={n}", f"k={k}", *types.split(), f"d={draw.choice(['bf16', 'f32'])}",
              f"groups={groups}", "group_by=k_offsets", f"layout={layout}"]
+    if "scale=" not in types:
+        words += draw_layouts(draw)
     if draw.random() < 0.4:
         words.append("dynamic=" + draw.choice(["k", "m,k", "m,n,k"]))
     if draw.random() < 0.3:
@@ -207,6 +215,8 @@ def draw_rows(draw, arch):
         words += draw.choice(["a_scale=1x128 b_scale=128x128", "a_scale=vector b_scale=vector",
                               "a_scale=tensor b_scale=tensor",
                               *(["a_scale=128x128 b_scale=1x128"] if form in ("rows", "pointers") else [])]).split()
+    if a in SCALED and form != "pointers":
+        words += draw_layouts(draw)
     rest = draw.random() if form != "pointers" else 1
     if rest < 0.3:
         words.append("group_rest=zero")
@@ -219,7 +229,8 @@ def draw_rows(draw, arch):
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
                                   "d=e5m2 d_scale=1x128 d_scale_layout=column"]))
         words[-1:] = words[-1].split()
-    if form == "offsets" and draw.random() < 0.5 and (a in SCALED or "d=mxfp8" in words or "d=nvfp4" in words):
+    has_bands = a in SCALED and not any(word.startswith("a_scale_layout=") and "128x4" not in word for word in words)
+    if form == "offsets" and draw.random() < 0.5 and (has_bands or "d=mxfp8" in words or "d=nvfp4" in words):
         words.append("scale_rows=per_group_padded")
     return words, lists, form
 

@@ -7,7 +7,7 @@ or by wrong numbers.
 Usage: test_repack_faults.py JIT_GEMM EMULATOR NVRTC REPACK
 
 Each fault is tried in one kernel after the other until one shows it. REPACK is a program of tests in
-which A ends where its memory does; the last two faults are its. Every fourth fault of numbers is
+which A ends where its memory does; the last two faults are its. Every eighth fault of numbers is
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib

@@ -6,7 +6,7 @@ them, by a finding or by wrong numbers.
 
 Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
 
-Each fault is tried in one kernel after the other until one shows it. Every fourth fault is planted;
+Each fault is tried in one kernel after the other until one shows it. Every eighth fault is planted;
 JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
@@ -19,6 +19,7 @@ from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(8)
+GROUPS = ",".join(["1", "33", "0", "7", "0"] * 6 + ["130", "0", "129", "0", "1"])  # more than a warp asks for at once
 CHIP = ["d=f32", "--arch", "sm_100a", "--config", "mma=128x64"]
 
 KERNELS = {
@@ -32,6 +33,9 @@ KERNELS = {
                              "b_scale=128x128ue8m0", "b_scale_layout=128x4", *CHIP],
     "back to back": ["300x128x128", "e4m3", "a_scale=1x128ue8m0", "b_scale=1x128ue8m0", "d=e4m3",
                      "--back-to-back", "--arch", "sm_100a", "--config", "mma=128x64"],
+    "groups": ["m=540", "n=64", "k=64", "a=mxfp8", "a_scale_layout=row", "groups=35", "--group-sizes", GROUPS, *CHIP],
+    "padded groups": ["m=540", "n=64", "k=64", "a=mxfp8", "a_scale_layout=mn_k4", "d=mxfp8", "groups=35",
+                      "scale_rows=per_group_padded", "--group-sizes", GROUPS, *CHIP[1:]],
 }
 
 # What it is, the device code, and what stands in its place.
@@ -41,9 +45,9 @@ FAULTS = [
      "            __syncwarp();\n        }"),
     ("packing waits for nobody", "        ptx::grid_dependency_wait();\n        ptx::launch_dependent_grids();",
      "        ptx::launch_dependent_grids();"),
-    ("A's scales twice", "pack_side<BPacking>(params.b)", "pack_side<BPacking>(params.a)"),
-    ("no scales of B", "    pack_side<BPacking>(params.b);\n", ""),
-    ("no scales of A", "    pack_side<APacking>(params.a);\n", ""),
+    ("A's scales twice", "pack_side<Config, BPacking>(params.b,", "pack_side<Config, BPacking>(params.a,"),
+    ("no scales of B", "    pack_side<Config, BPacking>(params.b, params);\n", ""),
+    ("no scales of A", "    pack_side<Config, APacking>(params.a, params);\n", ""),
     ("a scale for each of 128 rows", "at.row / kScaleRows", "at.row"),
     ("rows of scales as of the matrix", "ceil_div(params.rows, Config::kScaleRows)", "params.rows"),
     ("the last row of single bytes", "at.row < rows &&", "at.row + 1 < rows &&"),
@@ -72,6 +76,18 @@ FAULTS = [
     ("the target's first blocks again", "u32(piece % words()) * kWord};", "0};"),
     ("the target's words over each other", "unit * To::kUnit", "unit"),
     ("CTAs that do what their neighbours do", "u64(blockIdx.x) * blockDim.x +", "u64(blockIdx.x) +"),
+    ("groups: the one before", "(before - 1) * kStep", "(before > 1 ? before - 2 : 0) * kStep"),
+    ("groups: of the first 32 only", "search<kStep / 32>(row, low)", "search<kStep / 32>(row, 0)"),
+    ("groups: bands that begin behind the row", "rows_.of(group)) <= row;", "rows_.of(group)) < row;"),
+    ("groups: their first rows again", "rows.begin + (row - first)", "rows.begin"),
+    ("groups: without their last row", "row - first < rows.count()", "row - first + 1 < rows.count()"),
+    ("groups: rows from the matrix's begin on", "rows.begin + (row - first)", "row - first"),
+    ("groups: each row looks for itself", "bands.find(row / ScalePiece::kRows * ScalePiece::kRows)",
+     "bands.find(row + ScalePiece::kRows)"),
+    ("padded groups: those before count not", "begin = before + sum - own;", "begin = sum - own;"),
+    ("padded groups: the first of a warp's", "begin, count - 1);", "begin, 0);"),
+    ("padded groups: an empty one", "begin <= row;", "begin <= row && own > 0;"),
+    ("padded groups: no more than a warp's", "if (count < 32) {", "if (count <= 32) {"),
 ]
 
 

@@ -107,6 +107,6 @@ using BPacking = jg::pack::ToPieces<jg::ScaleLayout::kMnK4, 128>;
 extern "C" __global__ void __launch_bounds__(256)
 jit_gemm_pack_scales(const __grid_constant__ jg::pack::PackScalesParams params)
 {
-    static_assert(sizeof(params) == 96, "host and device disagree");
-    jg::pack::pack_scales_kernel<APacking, BPacking, Config::kPdl>(params);
+    static_assert(sizeof(params) == 112, "host and device disagree");
+    jg::pack::pack_scales_kernel<Config, APacking, BPacking>(params);
 }

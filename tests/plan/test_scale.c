@@ -68,6 +68,9 @@ Test(scale, scales_of_input_blocks_that_there_is_a_kernel_for)
         "m=8 n=8 k=100 a=nvfp4 dynamic=k",
         "8x8x8 e4m3 a_scale=mx b_scale=mx b_scale_layout=mn_k4",
         "8x8x8 a=e4m3 b=e5m2 a_scale=1x128ue8m0 b_scale=128x128ue8m0 a_scale_layout=8x4",
+        "m=8 n=8 k=64 a=mxfp8 a_scale_layout=row b_scale_layout=mn_k4 groups=3",
+        "m=8 n=8 k=64 a=mxfp8 a_scale_layout=8x4 a_rows=indexed",
+        "m=8 n=8 k=64 a=mxfp8 layout=tn a_scale_layout=column groups=3 group_by=k_offsets",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(normalize(texts[i]), JIT_GEMM_OK, "%s", jg_error_text());
@@ -81,13 +84,14 @@ Test(scale, scales_of_input_blocks_that_there_is_no_kernel_for_are_refused_by_na
     } rows[] = {
         {"8x8x8 e4m3 a_scale=nv b_scale=nv",
          "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
-        {"m=8 n=8 k=64 a=mxfp8 a_scale_layout=row groups=3",
-         "problem.a.scale.layout: there is no kernel for scale mx in layout row beside groups; "
-         "give one for each row in the layout 128x4, which jit_gemm_packer_run"},
+        {"m=8 n=8 k=64 a=mxfp8 a_scale_layout=row groups=3 group_by=pointers",
+         "problem.a.scale.layout: there is no kernel for scale mx in layout row with "
+         "group_by=pointers; give one for each row in the layout 128x4, which "
+         "jit_gemm_packer_run"},
         {"m=8 n=8 k=64 a=e4m3 a_scale=1x128ue8m0 a_scale_layout=128x4 b_scale=128x128ue8m0 "
-         "b_scale_layout=128x4 groups=3",
+         "b_scale_layout=128x4 groups=3 group_by=pointers",
          "problem.b.scale.layout: there is no kernel for scale 128x128ue8m0 in layout 128x4 "
-         "beside groups"},
+         "with group_by=pointers"},
         {"8x8x8 e4m3 a_scale=nv a_scale_layout=128x4 b_scale=nv b_scale_layout=128x4",
          "problem.a.scale.kind: there is no kernel for scale nv of A of type e4m3; give e2m1"},
         {"8x8x64 a=nvfp4 b=mxfp4",
