@@ -605,9 +605,10 @@ int run_results_create(jit_gemm_context *context, const struct cli_problem *prob
     }
     if (code == CLI_OK && p->d.scale.kind != JIT_GEMM_SCALE_NONE) {
         const bool has_bands = p->d.scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4;
-        const int64_t all_rows =
-            has_bands ? run_groups_scale_rows(&inputs->groups, rows) : rows;
-        view = quantise_scale_view(&p->d.scale, row_batch(inputs),
+        const int64_t all_rows = has_index   ? inputs->index.own_rows
+                                 : has_bands ? run_groups_scale_rows(&inputs->groups, rows)
+                                             : rows;
+        view = quantise_scale_view(&p->d.scale, has_index ? 1 : row_batch(inputs),
                                    quantise_scale_rows(&p->d.scale, all_rows), columns);
         code = run_matrix_create(context, &view, NULL, element_size(view.dtype),
                                  &results->d_scale);

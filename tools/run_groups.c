@@ -2,6 +2,7 @@
 #include "run_groups.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -529,9 +530,13 @@ void run_groups_fill_rest(const struct run_groups *groups, const struct element_
     }
 }
 
-/* All bits, of an element of a byte or more. */
+/* All bits. */
 static bool is_zero(jit_gemm_dtype dtype, const void *data, int64_t place)
 {
+    if (dtype == JIT_GEMM_DTYPE_E2M1) { /* half of a byte */
+        const double value = element_load(dtype, data, (size_t)place);
+        return value >= 0 && value <= 0 && !signbit(value);
+    }
     const char *bytes = (const char *)data + element_bytes(dtype, (size_t)place);
 
     for (size_t i = 0; i < element_size(dtype); i++) {

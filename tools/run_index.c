@@ -70,7 +70,7 @@ void run_index_free(struct run_index *index)
     *index = (struct run_index){0};
 }
 
-static bool is_row(const struct run_index *index, int32_t row)
+bool run_index_has(const struct run_index *index, int32_t row)
 {
     return row >= 0 && row < index->own_rows;
 }
@@ -98,7 +98,7 @@ static bool others_are_untouched(const struct run_index *index,
 
     memset(is_named, 0, (size_t)index->own_rows * sizeof(*is_named));
     for (int64_t i = 0; i < index->count; i++) {
-        if (is_row(index, index->rows[i])) {
+        if (run_index_has(index, index->rows[i])) {
             is_named[index->rows[i]] = true;
         }
     }
@@ -124,7 +124,7 @@ void *run_index_gather(const struct run_index *index, const struct element_view 
         const int64_t batch = i / view->rows, row = i % view->rows;
         const int64_t at = batch * view->batch_stride + row * view->ld;
 
-        if (is_row(index, index->rows[i])) {
+        if (run_index_has(index, index->rows[i])) {
             memcpy(ordered + element_bytes(d->dtype, (size_t)at),
                    (const char *)data + (size_t)index->rows[i] * row_bytes, row_bytes);
             continue;
@@ -174,7 +174,7 @@ void *run_index_spread(struct run_index *index, const struct element_view *view,
             index->rows[i] = index->rows[i - 1];
             memcpy(row, (char *)ordered + element_bytes(view->dtype, before), row_bytes);
         }
-        if (is_row(index, index->rows[i])) {
+        if (run_index_has(index, index->rows[i])) {
             memcpy(spread + (size_t)index->rows[i] * step, row, row_bytes);
         } else {
             for (int64_t column = 0; column < view->columns; column++) {
@@ -223,7 +223,7 @@ void *run_index_spread_scales(const struct run_index *index,
             element_store(view->dtype, ordered, at,
                           element_load(view->dtype, ordered, before));
         }
-        if (is_row(index, index->rows[row])) {
+        if (run_index_has(index, index->rows[row])) {
             const size_t target = element_of_row(&own, by_columns, index->rows[row], line);
             element_store(view->dtype, spread, target,
                           element_load(view->dtype, ordered, at));

@@ -18,6 +18,8 @@ struct run_index {
 /* Draws an index of `count` rows: each names a row of its own, or none. */
 void run_index_draw(int64_t count, uint64_t seed, struct run_index *ret_index);
 void run_index_free(struct run_index *index);
+/* Is it a row of the matrix? */
+bool run_index_has(const struct run_index *index, int32_t row);
 
 /* D as the product has it, of rows that the index has spread: `data` and `d` are what the
  * launch wrote, `view` is D in order, with the leading dimension of `d`. Rows that are

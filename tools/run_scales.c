@@ -217,6 +217,61 @@ void *run_block_scales_spread(const struct run_index *index, const jit_gemm_scal
     return spread;
 }
 
+/* Is all poison that was not taken? */
+static bool rest_is_untouched(const struct element_view *own, const void *data,
+                              const bool *is_taken)
+{
+    for (int64_t i = 0; i < own->columns; i++) {
+        if (!is_taken[i] && !element_is_poison(own->dtype, data, (size_t)i)) {
+            cli_error("d_scale: element %lld is of a row that no index names, and was "
+                      "written",
+                      (long long)i);
+            return false;
+        }
+    }
+    return true;
+}
+
+void *run_block_scales_gather(const struct run_index *index, const jit_gemm_scale *scale,
+                              const struct element_view *own, const void *data,
+                              const struct element_view *ordered,
+                              struct element_view *ret_view)
+{
+    enum { WORD = 4 };
+    const int64_t columns = ordered->columns, rows = ordered->rows;
+    const struct element_view view =
+        quantise_scale_view(scale, ordered->batch, rows, columns);
+    const int64_t blocks = (columns + scale->block_k - 1) / scale->block_k;
+    /* What fills up a word of four is compared, too. */
+    const int64_t all =
+        quantise_has_words(scale) ? (blocks + WORD - 1) / WORD * WORD : blocks;
+    bool *is_taken = cli_alloc((size_t)own->columns * sizeof(*is_taken));
+    void *gathered = cli_alloc(element_view_bytes(&view));
+    const size_t bytes = element_size(view.dtype);
+
+    memset(is_taken, 0, (size_t)own->columns * sizeof(*is_taken));
+    element_fill_poison(&view, gathered);
+    for (int64_t i = 0; i < index->count; i++) {
+        for (int64_t block = 0; run_index_has(index, index->rows[i]) && block < all;
+             block++) {
+            const int64_t from = quantise_scale_index(scale, index->own_rows, columns,
+                                                      index->rows[i], block);
+            const int64_t to = i / rows * view.batch_stride +
+                               quantise_scale_index(scale, rows, columns, i % rows, block);
+            is_taken[from] = true;
+            memcpy((char *)gathered + (size_t)to * bytes,
+                   (const char *)data + (size_t)from * bytes, bytes);
+        }
+    }
+    if (!rest_is_untouched(own, data, is_taken)) {
+        free(gathered);
+        gathered = NULL;
+    }
+    free(is_taken);
+    *ret_view = view;
+    return gathered;
+}
+
 /* Poisons scales of blocks of K that are no group's. */
 static void poison_rest(const struct run_groups *groups, const struct run_scale_row *row,
                         const struct element_view *view, void *data)

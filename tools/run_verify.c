@@ -242,6 +242,59 @@ static bool has_plain_sums(const struct run_launch *launch, const jit_gemm_probl
            launch->alpha >= 1 && launch->alpha <= 1;
 }
 
+/* Of each row of the product the row of its scales, -1 where no launch writes it. Owned by
+ * the caller. */
+static int64_t *map_scales(const struct run_launch *launch, const jit_gemm_scale *scale,
+                           const struct element_view *view)
+{
+    const struct run_index *index = &launch->inputs.index;
+    const struct run_groups *groups = &launch->inputs.groups;
+    const bool has_bands = groups->by == JIT_GEMM_GROUP_BY_OFFSETS &&
+                           scale->layout == JIT_GEMM_SCALE_LAYOUT_128X4;
+    int64_t *rows = run_groups_map_scales(groups, view);
+
+    /* Rows of zeros have the scales of zeros. */
+    for (int64_t i = 0; i < view->batch * view->rows; i++) {
+        const bool is_cleared = groups->rest == JIT_GEMM_GROUP_REST_ZERO && !has_bands;
+        rows[i] = rows[i] < 0 && is_cleared ? i % view->rows : rows[i];
+    }
+
+    for (int64_t i = 0; i < index->count; i++) {
+        if (rows[i] >= 0) {
+            rows[i] = run_index_has(index, index->rows[i]) ? i % view->rows : -1;
+        }
+    }
+    return rows;
+}
+
+/* What the launch wrote, with rows that an index has spread in order. */
+struct quantised_data {
+    struct element_view view, scale_view;
+    void *data, *scales;
+};
+
+/* False if what no index names was written. */
+static bool put_in_order(const struct run_launch *launch, const jit_gemm_scale *scale,
+                         const struct element_view *ref, const void *ref_data,
+                         struct quantised_data *all)
+{
+    const struct run_index *index = &launch->inputs.index;
+    const struct element_view view = {all->view.dtype, ref->batch,
+                                      ref->rows,       ref->columns,
+                                      all->view.ld,    ref->rows * all->view.ld};
+    struct quantised_data own = {.view = view};
+    if (index->count == 0) {
+        return true;
+    }
+    own.data = run_index_gather(index, &all->view, all->data, &view, ref, ref_data);
+    own.scales = run_block_scales_gather(index, scale, &all->scale_view, all->scales, &view,
+                                         &own.scale_view);
+    free(all->data);
+    free(all->scales);
+    *all = own;
+    return own.data != NULL && own.scales != NULL;
+}
+
 /* D and the scales that the kernel computed for it. */
 static int compare_quantised(const struct run_launch *launch, const struct pair *pair,
                              const jit_gemm_problem *p, bool is_quiet,
@@ -252,26 +305,32 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
     struct compare_bounds bounds =
         compare_bounds_for(JIT_GEMM_DTYPE_F32, pair->sums, launch->inputs.k);
     struct compare_report elements, of_scales;
-    void *data = run_matrix_download(launch->context, pair->out);
-    void *scale_data = run_matrix_download(launch->context, scales);
+    struct quantised_data out = {.view = pair->out->view,
+                                 .scale_view = scales->view,
+                                 .data = run_matrix_download(launch->context, pair->out),
+                                 .scales = run_matrix_download(launch->context, scales)};
     void *ref_data = run_matrix_download(launch->context, pair->ref);
-    const bool is_there = data != NULL && scale_data != NULL && ref_data != NULL;
+    const bool is_there = out.data != NULL && out.scales != NULL && ref_data != NULL;
 
     if (has_plain_sums(launch, p)) {
         bounds = (struct compare_bounds){0};
     }
     bounds.range = pair->errors != NULL ? &range : NULL;
-    if (is_there && !clear_rest(launch, pair, data, ref_data)) {
+    const bool is_ordered =
+        is_there && put_in_order(launch, &p->d.scale, &pair->ref->view, ref_data, &out);
+    const struct run_matrix ordered = {.view = out.view};
+    struct pair own = *pair;
+    own.out = launch->inputs.index.count > 0 ? &ordered : pair->out;
+    if (is_there && (!is_ordered || !clear_rest(launch, &own, out.data, ref_data))) {
         verdict->is_wrong = true;
     } else if (is_there) {
-        int64_t *scale_rows =
-            run_groups_map_scales(&launch->inputs.groups, &pair->out->view);
+        int64_t *scale_rows = map_scales(launch, &p->d.scale, &out.view);
         const struct quantised all = {.scale = &p->d.scale,
-                                      .view = &pair->out->view,
-                                      .scale_view = &scales->view,
+                                      .view = &out.view,
+                                      .scale_view = &out.scale_view,
                                       .ref_view = &pair->ref->view,
-                                      .data = data,
-                                      .scales = scale_data,
+                                      .data = out.data,
+                                      .scales = out.scales,
                                       .ref = ref_data,
                                       .scale_rows = scale_rows};
         quantise_compare(&all, &bounds, &elements, &of_scales);
@@ -284,8 +343,8 @@ static int compare_quantised(const struct run_launch *launch, const struct pair 
         tell("d_scale", &of_scales, is_quiet, verdict);
         free(scale_rows);
     }
-    free(data);
-    free(scale_data);
+    free(out.data);
+    free(out.scales);
     free(ref_data);
     return is_there ? CLI_OK : CLI_FAILED;
 }

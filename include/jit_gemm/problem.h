@@ -334,14 +334,15 @@ typedef struct jit_gemm_problem {
                                        group are not read for D; with offsets A is K-major. By
                                        pointers threads load A and B and store D. */
     jit_gemm_group_rest group_rest; /**< Of rows of no group; must be zero without groups of
-                                       rows, and where D's scales are computed. */
+                                       rows, and where rows share a scale of D. */
     jit_gemm_rows
         d_rows; /**< Of D. With an index, D's row index[i] is row i of the product;
                    a row whose index is no row's of D, such as -1, is dropped, and
                    rows of D that no index names stay untouched. If two name the
-                   same row, it becomes either, or parts of both. All else goes by
-                   the product's rows: C, operands, what epilogues write besides D.
-                   D is row-major, without computed scales; not with
+                   same row, it becomes either, or parts of both. Scales of D that
+                   are computed lie as its rows do. All else goes by the product's
+                   rows: C, operands, what epilogues write besides D. D is row-major,
+                   without scales that rows share; not with
                    ::JIT_GEMM_GROUP_REST_ZERO. docs/grouped.md has a picture. */
     jit_gemm_rows a_rows; /**< Of A. With an index, row i of the product is made of A's row
                              index[i]; where that is no row of A's, such as -1, of zeros.

@@ -107,7 +107,9 @@ static jit_gemm_status check_scale_rows(const jit_gemm_problem *problem)
     }
     const bool has_bands_of_a =
         lies_in_pieces(&problem->a) && problem->a_rows != JIT_GEMM_ROWS_INDEXED;
-    if (!has_bands_of_a && !lies_in_pieces(&problem->d)) {
+    const bool has_bands_of_d =
+        lies_in_pieces(&problem->d) && problem->d_rows != JIT_GEMM_ROWS_INDEXED;
+    if (!has_bands_of_a && !has_bands_of_d) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                        "leave it out, or give A or D scales in the layout 128x4",
                        "neither A nor D has scales whose pieces have rows of one group");
@@ -239,13 +241,15 @@ static jit_gemm_status check_operand_count(const struct jg_epilogue *epilogue)
 static jit_gemm_status check_cleared_scales(const jit_gemm_problem *problem)
 {
     if (problem->group_rest != JIT_GEMM_GROUP_REST_ZERO ||
-        problem->d.scale.kind == JIT_GEMM_SCALE_NONE) {
+        !jg_scale_is_square(&problem->d.scale)) {
         return JIT_GEMM_OK;
     }
     return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "problem.group_rest",
-                   "leave group_rest out, or d_scale",
-                   "there is no kernel that makes rows of no group 0 in a D with computed "
-                   "scales: their scales would stay as they are");
+                   "leave group_rest out, or give a scale of blocks of one row, such as "
+                   "d_scale=1x128",
+                   "there is no kernel that makes rows of no group 0 in a D with scale %s, "
+                   "whose blocks may have rows of a group, too",
+                   jg_scale_name(&problem->d.scale));
 }
 
 /* Rows of an index are those of one matrix. */

@@ -53,10 +53,13 @@ static jit_gemm_status check_d_rows(const jit_gemm_problem *problem)
                        "there is no kernel that stores rows of a column-major D by an "
                        "index");
     }
-    if (problem->d.scale.kind != JIT_GEMM_SCALE_NONE) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field, "leave d_rows out, or d_scale",
-                       "there is no kernel that stores rows of a D with computed scales by "
-                       "an index: its scales lie in order");
+    if (jg_scale_is_square(&problem->d.scale)) {
+        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
+                       "leave d_rows out, or give a scale of blocks of one row, such as "
+                       "d_scale=1x128",
+                       "with an index the rows of a tile are of any blocks of D, and there "
+                       "is no kernel for scale %s, which several rows share",
+                       jg_scale_name(&problem->d.scale));
     }
     if (problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
@@ -78,7 +81,7 @@ static jit_gemm_status check_a_rows(const jit_gemm_problem *problem)
                        "there is no kernel that reads rows of an MN-major A by an index: "
                        "their elements do not lie side by side");
     }
-    if (problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK && problem->a.scale.block_mn > 1) {
+    if (jg_scale_is_square(&problem->a.scale)) {
         return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field,
                        "leave a_rows out, or give a scale of blocks of one row, such as "
                        "a_scale=1x128",

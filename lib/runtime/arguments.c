@@ -534,9 +534,16 @@ static jit_gemm_status resolve_block_scale(const struct launch *launch,
                                              : resolve_input_blocks(launch, row, scale);
     }
     const bool by_columns = jg_problem_is_column_major(&launch->kernel->problem);
-    const struct jg_array array =
+    struct jg_array array =
         packed_scales(launch, row, scale, by_columns ? row->inner : row->outer,
                       by_columns ? row->outer : row->inner);
+    if (launch->kernel->problem.d_rows == JIT_GEMM_ROWS_INDEXED) { /* as D's rows lie */
+        const struct jg_scale_extent extent =
+            jg_scale_extent(scale, launch->params->d_row_count, launch->sizes[row->inner]);
+        array.rows = extent.rows;
+        array.columns = extent.columns;
+        array.is_stacked = true;
+    }
     return jg_array_resolve(&array, given_at(launch, row), param_at(launch, row));
 }
 

@@ -700,10 +700,10 @@ static void print_packing(const char *name, const struct jg_problem *problem,
 {
     const jit_gemm_scale *scale = &matrix->scale;
     if (jg_scale_is_packed_first(scale)) {
-        const bool by_groups = matrix->letter == 'a' && jg_groups_pack_scales(problem);
+        const bool is_a = matrix->letter == 'a';
         jg_str_printf(out, "using %s = jg::pack::ToPieces<jg::ScaleLayout::%s, %u%s>;\n",
                       name, jg_source_scale_layout(scale->layout), scale->block_mn,
-                      by_groups ? ", true" : "");
+                      is_a && jg_groups_pack_scales(problem) ? ", true" : "");
     } else {
         jg_str_printf(out, "using %s = jg::pack::NoPacking;\n", name);
     }
@@ -728,7 +728,6 @@ static void print_scale_pack_entry(const struct jg_problem *problem,
 }
 
 /* ----------------------------------------------------------------------------- whole */
-
 jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
                                    const struct jg_problem *problem,
                                    const struct jg_choice *choice,

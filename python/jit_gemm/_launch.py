@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Arrays that have no batch stride: they have the rows, or the part of K, of all groups.
 _STACKED = {
-    GroupBy.BY_OFFSETS: {"a", "c", "d", "matrix", "column_vector", "a_scale"},
-    GroupBy.BY_ROWS: {"a", "c", "d", "matrix", "column_vector", "a_scale"},
+    GroupBy.BY_OFFSETS: {"a", "c", "d", "matrix", "column_vector", "a_scale", "d_scale"},
+    GroupBy.BY_ROWS: {"a", "c", "d", "matrix", "column_vector", "a_scale", "d_scale"},
     GroupBy.BY_K_OFFSETS: {"a", "b", "a_scale", "b_scale"},
 }
 

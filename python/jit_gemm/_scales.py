@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from . import _abi, _shape
-from ._abi import ScaleKind
+from ._abi import GroupBy, ScaleKind
 from ._epilogue import DTYPE_NAMES
 from ._errors import check, refuse
 from ._launch import Launch
@@ -15,7 +15,8 @@ from ._library import library
 from ._view import View
 
 BLOCK = 128
-_ROW, _COLUMN = 0, 1  # layouts, as numbers of the C interface
+_ROW, _COLUMN, _PIECES = 0, 1, 2  # layouts, as numbers of the C interface; 128x4
+_INDEXED = 1  # how rows of A or D lie, likewise
 # Of scales of a byte: types of their own, and bytes and words of four as others keep them.
 _BYTES = ("ue8m0", "ue4m3", "e4m3")
 _SAME_BITS = {8: ("uint8", "format B"), 32: ("s32", "uint32", "format I")}
@@ -37,9 +38,10 @@ def put_scale(launch: Launch, name: str, array: Any) -> None:
         other = _SAME_BITS[8] + (_SAME_BITS[32] if scale.layout not in (_ROW, _COLUMN) else ())
     view = launch.look(name, array, dtype, letter == "d", other)
     arg: _abi.Arg = getattr(launch.args, name)
-    batch = 1 if launch.facts.is_stacked(name) else launch.batch
+    is_one = launch.facts.is_stacked(name) or _is_indexed(launch, letter)
+    batch = 1 if is_one else launch.batch
     if scale.kind == ScaleKind.BLOCK:
-        extent = _extent(launch, letter)
+        extent = _extent(launch, letter, scale)
         has_strides = letter != "d" and dtype == "f32"
         if not (has_strides and _put_strides(arg, view, scale, *extent, name, batch)):
             _check_packed(name, scale, view, *extent, batch)
@@ -58,10 +60,27 @@ def _block_dtype(scale: _abi.Scale) -> str:
     return {32: "ue8m0", 16: "ue4m3"}.get(scale.block_k, "f32")
 
 
-def _extent(launch: Launch, letter: str) -> tuple[int, int]:
-    """Rows that have scales, and elements along the dimension that blocks run along."""
-    rows = launch.n if letter == "b" else launch.m if letter == "d" else launch.a_row_count
+def _is_indexed(launch: Launch, letter: str) -> bool:
+    """Does an index name the rows that have these scales?"""
+    problem = launch.facts.problem
+    return int({"a": problem.a_rows, "d": problem.d_rows}.get(letter, 0)) == _INDEXED
+
+
+def _extent(launch: Launch, letter: str, scale: _abi.Scale) -> tuple[int, int]:
+    """Rows that have scales, and elements along the dimension that blocks run along; of groups
+    with what bands of pieces, and steps along K, take more (docs/grouped.md)."""
+    is_indexed = _is_indexed(launch, letter)
+    of_d = int(launch.args.d_row_count) if is_indexed else launch.m
+    rows = launch.n if letter == "b" else of_d if letter == "d" else launch.a_row_count
     columns = launch.d_columns if letter == "d" else launch.k
+    groups, group_by = launch.facts.problem.batch.size, launch.facts.group_by
+    has_bands = letter != "b" and scale.layout == _PIECES and not is_indexed
+    if group_by == GroupBy.BY_OFFSETS and has_bands:
+        rows = (rows // BLOCK + groups) * BLOCK
+    if group_by == GroupBy.BY_K_OFFSETS and letter != "d" and columns > 0:
+        dtype = DTYPE_NAMES[scale.dtype] if scale.dtype else _block_dtype(scale)
+        step = scale.block_k * (4 if dtype in _BYTES else 1)
+        columns = (columns // step + groups) * step
     if letter == "d" and launch.facts.is_column_major:
         rows, columns = columns, rows  # as it lies in memory
     return rows, columns

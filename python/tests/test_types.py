@@ -278,6 +278,24 @@ class Types(CompilerTest):
                 jit_gemm.view(result, "e2m1"), jit_gemm.view(result.T, "e2m1"), context=context()
             )
 
+    def test_scales_of_groups_have_room_for_bands_and_of_indexed_rows_for_d(self):
+        m, n, k, ends = 40, 64, 32, numpy.array([5, 40], numpy.int32)
+        a, b = random((m, k)), random((2, n, k)).transpose(0, 2, 1)
+        problem = f"m={m} n={n} k={k} a=f16 d=e4m3 d_scale=mx d_scale_layout=128x4 groups=2"
+        kernel = jit_gemm.Gemm.create(context(), problem)
+        out = jit_gemm.view(numpy.zeros((m, n), numpy.uint8), "e4m3")
+        bands = numpy.zeros(2 * 512, numpy.uint8)  # 128 rows of each group
+        for short in (bands[:512], bands[:-1]):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, "d_scale: its shape .*take 1024"):
+                kernel.run(a, b, out, d_scale=short, group_sizes=ends)
+        kernel.run(a, b, out, d_scale=bands, group_sizes=ends)
+        self.assertTrue(bands[0] != 0 and bands[512] != 0)
+        kernel = jit_gemm.Gemm.create(context(), problem + " d_rows=indexed")
+        index = numpy.arange(m, dtype=numpy.int32)[::-1].copy()
+        own = numpy.zeros(512, numpy.uint8)
+        kernel.run(a, b, out, d_scale=own, group_sizes=ends, d_rows=index)
+        self.assertEqual(own[0], bands[512 + 34 % 32 * 16 + 34 // 32 * 4])
+
     def test_computed_scales_are_those_of_blocks_as_d_lies(self):
         m, n, k = 160, 300, 64
         a = rng().integers(-9, 10, (m, k)).astype(numpy.int8)

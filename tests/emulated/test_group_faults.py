@@ -68,6 +68,9 @@ REST_KERNELS = {
     "rows of none, blocks": ["m=1100", "n=200", "k=64", "a=bf16", "groups=5", "group_by=rows",
                              "group_rest=zero", "--group-sizes", "0,130,1,300,70", "--arch", "sm_100a",
                              "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
+    "rows of none, scales of D": ["m=320", "n=328", "k=64", "a=bf16", "d=nvfp4", "d_scale_layout=8x4", "groups=7",
+                                  "group_by=counts", "group_rest=zero", "--group-sizes", SKEWED, "--arch",
+                                  "sm_90a", "--config", "tile=128x128"],
 }
 
 DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,130,1,200"]
@@ -253,8 +256,15 @@ REST_FAULTS = [
     ("half of a row's stores", "i < rows * kAcross;", "i < rows * kAcross / 2;"),
     ("stores of the next row", "tile.row + i / kAcross,", "tile.row + i / kAcross + 1,"),
     ("stores from the tile's first column", "tile.col + col, tile.batch", "col, tile.batch"),
-    ("no stores of elements", "for (u32 i = 0; i < count; ++i) {\n            ptx::store_global_bits",
-     "for (u32 i = 0; i + 1 < count; ++i) {\n            ptx::store_global_bits"),
+    ("no stores of elements", "i < count * kBits<D> / 8; i += kElementBytes",
+     "i + kElementBytes < count * kBits<D> / 8; i += kElementBytes"),
+    ("scales of none stay", "clear_scales(params, shape, tile, rows, cols, thread);", ""),
+    ("scales of none are 0", "shape, tile.row + i / kBlocks, tile.col + col,\n                            tile.batch, scale.stored,",
+     "shape, tile.row + i / kBlocks, tile.col + col,\n                            tile.batch, {},"),
+    ("scales of none of a row before", "Scale::store_if(params.d_scale, shape, tile.row + i / kBlocks,",
+     "Scale::store_if(params.d_scale, shape, tile.row + i / kBlocks - 1,"),
+    ("scales of none of the tile's first block", "const u32 col = i % kBlocks * Scale::kBlock;", "const u32 col = 0;"),
+    ("scales of none beyond N", "scale.stored, col < cols);", "scale.stored, true);"),
     ("rows of all groups", "left(tile.row, shape.m)", "Partition::kTileRows"),
     ("columns beyond N of none", "left(tile.col, shape.n)", "Partition::kTileCols"),
     ("half of the threads", "thread; i < rows * kAcross; i += kThreads",

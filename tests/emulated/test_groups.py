@@ -224,7 +224,7 @@ def draw_rows(draw, arch):
         words.append("d_rows=indexed")
     elif rest < 0.6:
         words += ["a_rows=indexed", *(["d_rows=indexed"] if draw.random() < 0.5 else [])]
-    elif draw.random() < 0.2:
+    if draw.random() < 0.15:
         words = [word for word in words if not word.startswith("d=")]
         words.append(draw.choice(["d=e4m3 d_scale=1x128", "d=mxfp8", "d=nvfp4",
                                   "d=e5m2 d_scale=1x128 d_scale_layout=column"]))

@@ -16,6 +16,41 @@ class SharedBlocks; // quantise.cuh
 template <class Config, class Partition, bool kReduces>
 class SquareBlocks; // square_blocks.cuh
 
+template <class Config>
+class IndexedRow; // indexed_rows.cuh
+template <class Config>
+class IndexedPlaces; // indexed_rows.cuh
+
+// A row of the product, where rows of D lie in order.
+struct NoIndexedRow {
+    template <class Params, class CoordT>
+    static JG_DEVICE CoordT place(const Params &, const CoordT &coord)
+    {
+        return coord;
+    }
+};
+
+// Where a row of the product lies in D, and its scales among D's: where it is, or where an
+// index says.
+struct RowPlace {
+    u32 row;
+    bool exists;
+};
+struct RowsInOrder {
+    template <class Params>
+    JG_DEVICE explicit RowsInOrder(const Params &)
+    {
+    }
+    JG_DEVICE RowPlace of(u32 row, u32, bool exists) const
+    {
+        return RowPlace{row, exists};
+    }
+};
+
+template <class Config>
+using PlacesOf =
+    typename Select<Config::kIndexedD, IndexedPlaces<Config>, RowsInOrder>::Type;
+
 struct NoBlocks {
     enum : bool {
         kInStep = false,

@@ -61,7 +61,11 @@ struct OutputFrame {
     static JG_DEVICE auto shape(const ShapeT &of_product, const WorkTile &tile)
     {
         if constexpr (Config::kGroups > 0) {
-            return GroupShape<ShapeT, has_own_n<Config>()>(shape(of_product), tile);
+            WorkTile own = tile;
+            if constexpr (Config::kIndexedD) {
+                own.scale_shift = 0; // scales lie as the rows of D do
+            }
+            return GroupShape<ShapeT, has_own_n<Config>()>(shape(of_product), own);
         } else {
             return shape(of_product);
         }

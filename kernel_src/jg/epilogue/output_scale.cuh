@@ -108,6 +108,7 @@ struct OutputScale {
         kBlock = kBlockCols,
         kBlockRows = kRowsOfBlock,
     };
+    enum : bool { kInPieces = kLayout == ScaleLayout::k128x4 }; // of 128 rows
 
     // The scale of the block that has column `col` of a row of D, if it is `wanted`. What
     // the last block of a row of them leaves of a word of four is zero.

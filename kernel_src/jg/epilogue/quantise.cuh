@@ -11,6 +11,7 @@
 // a warp together. Waits: SpreadBlocks, where two teams share blocks, at a named barrier of
 // both, twice a block; SharedBlocks at one of its warps, twice a step.
 #pragma once
+#include <jg/epilogue/output_blocks.cuh>
 #include <jg/epilogue/output_scale.cuh>
 #include <jg/epilogue/partition.cuh>
 #include <jg/epilogue/staging.cuh>
@@ -170,15 +171,15 @@ class SpreadBlocks {
 
     // Scales and stores all that was kept of a block, whose first vector of this lane is
     // `first`.
-    template <class ShapeT, class CoordT>
+    template <class ShapeT, class CoordT, class Places>
     JG_DEVICE void finish(const MatrixParam &scales, const MatrixParam &d,
-                          const ShapeT &shape, const CoordT &first)
+                          const ShapeT &shape, const CoordT &first, const Places &places)
     {
         if constexpr (kShared) {
             exchange_amax();
         }
         const ScaleValue<typename Scale::Type, D> scale(amax_);
-        store_scale(scales, shape, first, scale.stored);
+        store_scale(scales, shape, first, scale.stored, places);
         amax_ = 0.0f;
 #pragma unroll 1
         for (u32 pass = 0; pass < kPasses; ++pass) {
@@ -187,13 +188,15 @@ class SpreadBlocks {
             const f32 reciprocal = ptx::read_lane(scale.reciprocal, source);
             CoordT coord = first;
             coord.row += kPassRows * pass;
+            const RowPlace place = places.of(coord.row, coord.batch, coord.row < shape.m);
+            coord.row = place.row;
 #pragma unroll
             for (u32 step = 0; step < kSteps; ++step) {
                 f32 values[8];
                 staging_.step(step).load(row, lane() % kAcross, values);
                 store_scaled<D>(d, coord,
-                                coord.row < shape.m ? count_columns(shape, coord.col) : 0,
-                                values, reciprocal);
+                                place.exists ? count_columns(shape, coord.col) : 0, values,
+                                reciprocal);
                 coord.col += Partition::kStepCols;
             }
         }
@@ -229,15 +232,18 @@ class SpreadBlocks {
         ptx::named_barrier_sync(kBarrier, 2 * Partition::kTeamThreads);
     }
 
-    template <class ShapeT, class CoordT>
+    template <class ShapeT, class CoordT, class Places>
     JG_DEVICE void store_scale(const MatrixParam &param, const ShapeT &shape,
-                               const CoordT &first, typename Scale::Type value) const
+                               const CoordT &first, typename Scale::Type value,
+                               const Places &places) const
     {
         const u32 row = first.row - lane() / kAcross + kept_row();
         const u32 col = first.col - lane() % kAcross * 8;
         const bool is_own = !kShared || team_ == 0;
-        Scale::store_if(param, shape, row, col, first.batch, value,
-                        is_own && kept_row() < kRows && row < shape.m && col < shape.n);
+        const RowPlace place =
+            places.of(row, first.batch,
+                      is_own && kept_row() < kRows && row < shape.m && col < shape.n);
+        Scale::store_if(param, shape, place.row, col, first.batch, value, place.exists);
     }
 
     Staging staging_;
@@ -316,9 +322,9 @@ class SharedBlocks {
 
     // Scales and stores all that was kept of a step, whose first vector of this lane is
     // `first`.
-    template <class ShapeT, class CoordT>
+    template <class ShapeT, class CoordT, class Places>
     JG_DEVICE void finish(const MatrixParam &scales, const MatrixParam &d,
-                          const ShapeT &shape, const CoordT &first)
+                          const ShapeT &shape, const CoordT &first, const Places &places)
     {
         meet(); // all parts of this warp's block are there
 #pragma unroll 1
@@ -326,7 +332,9 @@ class SharedBlocks {
             const ScaleValue<typename Scale::Type, D> scale(amax_of_block(row_of(pass)));
             CoordT coord = first;
             coord.row += kPassRows * pass;
-            coord.count = coord.row < shape.m ? first.count : 0;
+            const RowPlace place = places.of(coord.row, coord.batch, coord.row < shape.m);
+            coord.row = place.row;
+            coord.count = place.exists ? first.count : 0;
             Scale::store_if(scales, shape, coord.row, coord.col, coord.batch, scale.stored,
                             warp_of_block() == 0 && lane() % kAcross == 0 &&
                                 coord.count > 0);

@@ -123,7 +123,7 @@ class SquareBlocks {
     // `first`.
     template <class ShapeT, class CoordT>
     JG_DEVICE void finish(const MatrixParam &scales, const MatrixParam &d,
-                          const ShapeT &shape, const CoordT &first)
+                          const ShapeT &shape, const CoordT &first, const RowsInOrder &)
     {
         const f32 amax = share_with_warps(share_amax<32>(amax_));
         const ScaleValue<typename Scale::Type, D> scale(amax);

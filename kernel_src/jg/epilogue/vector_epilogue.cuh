@@ -38,10 +38,6 @@ struct NoReducingTeam {
     }
 };
 
-template <class Config>
-class IndexedRow;       // indexed_rows.cuh
-struct NoIndexedRow {}; // where rows of D lie in order
-
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue : public NothingReadAhead {
     using D = typename Config::D;
@@ -172,7 +168,8 @@ class VectorEpilogue : public NothingReadAhead {
             if constexpr (Blocks::kSpread) {
                 if (Blocks::is_last(step)) {
                     blocks.finish(params.d_scale, matrices.d, shape,
-                                  first_coord(shape, tile, step + 1 - Blocks::kSteps));
+                                  first_coord(shape, tile, step + 1 - Blocks::kSteps),
+                                  PlacesOf<Config>(params));
                 }
             }
             if constexpr (Epilogue::kReduces) {
@@ -360,7 +357,7 @@ class VectorEpilogue : public NothingReadAhead {
             blocks.keep(at.staged, at.pass + at.i, at.coord, values);
         } else {
             if constexpr (Blocks::kInStep) {
-                blocks.scale(params.d_scale, shape, at.coord, values);
+                blocks.scale(params.d_scale, shape, row.place(params, at.coord), values);
             }
             Packed8<D> packed;
             packed.assign(values);
