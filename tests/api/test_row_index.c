@@ -48,8 +48,9 @@ Test(row_index, what_no_kernel_does_is_refused_by_name)
         {"d_rows=indexed d_layout=column",
          "problem.d_rows: there is no kernel that stores rows of a column-major D by an "
          "index; give JIT_GEMM_LAYOUT_ROW_MAJOR, or leave d_rows out"},
-        {"d_rows=indexed d=mxfp8", "problem.d_rows: there is no kernel that stores rows of "
-                                   "a D with computed scales by an index"},
+        {"d_rows=indexed d=e4m3 d_scale=128x128",
+         "problem.d_rows: with an index the rows of a tile are of any blocks of D, and "
+         "there is no kernel for scale 128x128, which several rows share"},
         {"d_rows=indexed groups=4 group_rest=zero",
          "problem.d_rows: with an index, which rows of D belong to no group is not known; "
          "leave group_rest out, and clear D before the launch"},
@@ -286,9 +287,7 @@ Test(row_index, scales_that_do_not_lie_by_rows_are_refused)
     static const char *const rows[][2] = {
         {"a=e4m3 a_scale=128x128",
          "problem.a_rows: with an index the rows of a tile are of "
-         "any blocks of A, and there is no kernel for scale "},
-        {"a=mxfp8 a_scale_layout=mn_k4",
-         "problem.a.scale.layout: with an index the kernel gathers scales of A from "}};
+         "any blocks of A, and there is no kernel for scale "}};
     struct api_fixture fixture;
     api_fixture_driver()->cc_major = 10;
     api_fixture_driver()->cc_minor = 0;

@@ -218,12 +218,23 @@ Test(choose, streamed_weights_are_given_up_first)
         {"4096x4096x4096 bf16", JG_EVICT_FIRST_NONE},
         {"256x256x16384 bf16", JG_EVICT_FIRST_NONE},
         {"16x4096x4096 bf16 input_align=2", JG_EVICT_FIRST_NONE}, /* threads load */
-        {"16x4096x4096 bf16 groups=4 group_by=offsets", JG_EVICT_FIRST_NONE},
+        {"16x4096x4096 bf16 groups=4 group_by=offsets", JG_EVICT_FIRST_A},
+        {"2048x4096x4096 bf16 groups=4 group_by=offsets", JG_EVICT_FIRST_NONE},
+        {"16x4096x4096 bf16 groups=4 group_by=pointers", JG_EVICT_FIRST_NONE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cr_expect_eq(choose(rows[i].problem).derived.evict_first, rows[i].evict_first, "%s",
                      rows[i].problem);
     }
+}
+
+/* Tiles of 128 rows leave fewer of a group's last one empty, and multiply slower. */
+Test(choose, scales_of_groups_of_few_hundred_rows_take_tiles_of_128)
+{
+#define BLOCKS " e4m3 d=bf16 a_scale=1x128 b_scale=128x128 groups=128"
+    expect_config("49152x1536x4096" BLOCKS, "tile=128x192x128");
+    expect_config("65536x1536x4096" BLOCKS, "tile=256x128x128");
+#undef BLOCKS
 }
 
 /* A short K and much to read or write, at sizes that fill whole waves. */

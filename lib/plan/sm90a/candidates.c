@@ -73,7 +73,11 @@ enum {
     /* Of two parts of K and more in a cluster, in 96 CTAs: 8x6144x4096 takes 14.2 us with 9
      * stages of 128x16 and 15.6 with 6 to 8; with more or fewer CTAs 0.99 to 1.02
      * (2026-11-27-h200-few-rows.jsonl). */
-    LEAST_PARTS_STAGES = 9
+    LEAST_PARTS_STAGES = 9,
+    /* Of groups of few rows, whose lists of tiles are long
+     * (2026-11-27-h200-groups-few.jsonl).
+     */
+    LEAST_GROUP_STAGES = 10
 };
 
 static int64_t count_columns_of_tiles(const struct jg_trial *trial)
@@ -95,9 +99,11 @@ static int count_streamed_stages(const struct jg_trial *trial)
     const int64_t ctas = jg_min(trial->facts->sm_count, count_tiles(trial));
     const int64_t streams = jg_max(ctas / jg_max(count_columns_of_tiles(trial), 1), 1);
     const int64_t stage_bytes = (int64_t)trial->config.layout.tile_m * JG_ROW_BYTES;
-    return (int)jg_max(jg_cluster_parts(&trial->config) > 1 ? LEAST_PARTS_STAGES
-                                                            : LEAST_STREAMED_STAGES,
-                       jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
+    const int least = jg_cluster_parts(&trial->config) > 1 ? LEAST_PARTS_STAGES
+                      : jg_sm90a_streams_groups(&trial->product, &trial->config.layout)
+                          ? LEAST_GROUP_STAGES
+                          : LEAST_STREAMED_STAGES;
+    return (int)jg_max(least, jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 
 static int choose_stages(const struct jg_trial *trial)

@@ -115,6 +115,12 @@
  * rows are not among them. */
 #define L2_BYTES_CLK_GROUPS       37.0
 #define L2_BYTES_CLK_SMALL_GROUPS 28.0
+/* Of sums that are multiplied by scales, in groups of fewer rows than these: tiles of
+ * 128x192, of whose rows fewer are empty, took 0.78 to 0.96 of the time of 256x128 with 320
+ * and 384 rows, uniform and skewed, 0.95 to 1.06 with 448, 0.96 to 1.18 with 512 and 0.99
+ * to 1.08 with 768 and 1024 (2026-11-27-h200-groups-blocks.jsonl). */
+#define L2_BYTES_CLK_SCALED_GROUPS 32.0
+#define MOST_SCALED_GROUP_ROWS     448
 /* Elements of 8 bits whose sums stay in the tensor core draw as those of a matrix do, and
  * what limits them is what comes to a CTA: three skewed problems of 512 rows a group took
  * 681, 3311 and 244 us in tiles of 128x128, 0.90 of the dense rate and 0.90 being the rows
@@ -308,14 +314,18 @@ static double gpc_rate_of(const struct jg_trial *trial)
     return jg_lesser(rate, TAKEN_BYTES_CLK);
 }
 
-/* Promoted sums are not among those that they are fitted to: with these numbers they would
- * take tiles of 128x192, in which uniform groups of 512 rows took 0.97 to 1.14 of the time
- * and skewed ones 0.90 to 1.01 (2026-11-26-h200-groups-skewed.jsonl). */
-static bool has_large_groups(const struct jg_product *product)
+/* Has a typical group so many rows? */
+static bool has_group_rows(const struct jg_product *product, int64_t least)
 {
     const int64_t rows = product->a.letter != 'a' ? product->n.size : product->m.size;
-    return jg_has_row_groups(product->group_by) && rows >= JG_LARGE_GROUP_ROWS &&
-           !jg_sm90a_promotes(product);
+    return jg_has_row_groups(product->group_by) && rows >= least;
+}
+
+/* Promoted sums are not among those that they are fitted to: with these numbers they would
+ * take tiles of 128x192 of more rows, too. */
+static bool has_large_groups(const struct jg_product *product)
+{
+    return has_group_rows(product, JG_LARGE_GROUP_ROWS) && !jg_sm90a_promotes(product);
 }
 
 static bool has_large_byte_groups(const struct jg_product *product)
@@ -326,6 +336,11 @@ static bool has_large_byte_groups(const struct jg_product *product)
 /* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
 static double all_draw_rate_of(const struct jg_product *product)
 {
+    if (jg_product_promotes_scales(product) &&
+        has_group_rows(product, JG_LARGE_GROUP_ROWS) &&
+        !has_group_rows(product, MOST_SCALED_GROUP_ROWS)) {
+        return L2_BYTES_CLK_SCALED_GROUPS;
+    }
     if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(product)) {
         return L2_BYTES_CLK;
     }

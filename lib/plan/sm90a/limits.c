@@ -605,6 +605,14 @@ static int choose_lead_stages(const struct jg_trial *trial)
 /* Tiles that read the same, and how many times as large as the other input it is. */
 enum { MOST_EVICTED_TILES = 2, LEAST_EVICTED_FACTOR = 8 };
 
+bool jg_sm90a_streams_groups(const struct jg_product *product,
+                             const struct jg_config_layout *layout)
+{
+    return product->d_is_transpose && jg_has_row_groups(product->group_by) &&
+           !product->is_gated && !jg_loads_by_threads(product) &&
+           2 * product->n.size <= (int64_t)layout->tile_n * layout->cluster_n;
+}
+
 /* Of weights that stream past few tokens: an H200 took 0.96 to 1.00 of the time where L2
  * gives them up before all else (bench/results/README.md). */
 static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
@@ -616,6 +624,9 @@ static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
     const int64_t larger = jg_max(product->m.size, product->n.size);
     const int tile =
         is_b ? layout->tile_m * layout->cluster_m : layout->tile_n * layout->cluster_n;
+    if (jg_sm90a_streams_groups(product, layout)) {
+        return JG_EVICT_FIRST_A;
+    }
     if (product->is_gated || product->group_by != JIT_GEMM_GROUP_NONE ||
         jg_loads_by_threads(product) || smaller > (int64_t)MOST_EVICTED_TILES * tile ||
         larger < LEAST_EVICTED_FACTOR * smaller) {

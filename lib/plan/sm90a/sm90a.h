@@ -114,6 +114,10 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
 bool jg_sm90a_takes_parts(const struct jg_trial *trial);
 void jg_sm90a_complete(struct jg_trial *trial);
 bool jg_sm90a_derive(struct jg_trial *trial);
+/* Do weights of groups stream past few rows each, all of which half of a tile's columns
+ * hold? L2 gives them up before all else then. */
+bool jg_sm90a_streams_groups(const struct jg_product *product,
+                             const struct jg_config_layout *layout);
 /* Do groups of rows have clusters of two tiles along the rows, of which a group's last ones
  * may lie across them? */
 bool jg_sm90a_has_turned_shape(const struct jg_trial *trial);
