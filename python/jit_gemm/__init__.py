@@ -38,6 +38,7 @@ from ._operands import (
     row_vector,
     scalar,
 )
+from ._packer import Packer, ScalesReport, convert_scales, count_scales
 from ._prewarm import PrewarmResult, prewarm
 from ._view import tf32, view
 
@@ -65,11 +66,15 @@ __all__ = [
     "NoMemoryError",
     "NotCachedError",
     "Operand",
+    "Packer",
     "PrewarmResult",
+    "ScalesReport",
     "Severity",
     "Status",
     "UnsupportedError",
     "column_vector",
+    "convert_scales",
+    "count_scales",
     "default_context",
     "from_float",
     "gemm",

@@ -32,11 +32,8 @@ def put_scale(launch: Launch, name: str, array: Any) -> None:
         return
     if scale.kind == ScaleKind.NONE:
         refuse(name, f"the problem has no scales of {letter.upper()}", f"name {name} in it")
-    dtype = DTYPE_NAMES[scale.dtype] if scale.dtype else _block_dtype(scale)
-    other: tuple[str, ...] = ()
-    if dtype in _BYTES:
-        other = _SAME_BITS[8] + (_SAME_BITS[32] if scale.layout not in (_ROW, _COLUMN) else ())
-    view = launch.look(name, array, dtype, letter == "d", other)
+    dtype = dtype_of(scale)
+    view = launch.look(name, array, dtype, letter == "d", same_bits(scale))
     arg: _abi.Arg = getattr(launch.args, name)
     is_one = launch.facts.is_stacked(name) or _is_indexed(launch, letter)
     batch = 1 if is_one else launch.batch
@@ -56,8 +53,21 @@ def put_scale(launch: Launch, name: str, array: Any) -> None:
     launch.places.append((arg, "pointer", view))
 
 
-def _block_dtype(scale: _abi.Scale) -> str:
+def dtype_of(scale: _abi.Scale) -> str:
+    if scale.dtype:
+        return DTYPE_NAMES[scale.dtype]
     return {32: "ue8m0", 16: "ue4m3"}.get(scale.block_k, "f32")
+
+
+def is_row_or_column(scale: _abi.Scale) -> bool:
+    return scale.layout in (_ROW, _COLUMN)
+
+
+def same_bits(scale: _abi.Scale) -> tuple[str, ...]:
+    """Types of arrays that are taken as these scales: bytes, and words of four."""
+    if dtype_of(scale) not in _BYTES:
+        return ()
+    return _SAME_BITS[8] + (() if is_row_or_column(scale) else _SAME_BITS[32])
 
 
 def _is_indexed(launch: Launch, letter: str) -> bool:
@@ -78,7 +88,7 @@ def _extent(launch: Launch, letter: str, scale: _abi.Scale) -> tuple[int, int]:
     if group_by == GroupBy.BY_OFFSETS and has_bands:
         rows = (rows // BLOCK + groups) * BLOCK
     if group_by == GroupBy.BY_K_OFFSETS and letter != "d" and columns > 0:
-        dtype = DTYPE_NAMES[scale.dtype] if scale.dtype else _block_dtype(scale)
+        dtype = dtype_of(scale)
         step = scale.block_k * (4 if dtype in _BYTES else 1)
         columns = (columns // step + groups) * step
     if letter == "d" and launch.facts.is_column_major:
