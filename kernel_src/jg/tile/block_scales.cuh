@@ -146,6 +146,21 @@ JG_DEVICE u32 end_of_scaled(const WorkItem &item, u32 k)
     return Config::kGroupBy == GroupBy::kKOffsets ? item.k_end : k;
 }
 
+// Where in the problem's matrix of `rows` the scales of row `row` of the product are, the
+// last ones of rows beyond. Of a gated product the matrix has the rows of acc0 and acc1
+// side by side, or one half after the other.
+template <class Operand, bool kGateHalves>
+JG_DEVICE u32 row_of_scales(u32 row, u32 rows)
+{
+    if constexpr (Operand::kGateRows == 0) {
+        return min_u32(row, rows - 1);
+    } else {
+        const u32 own = min_u32(Operand::row_of_half(row), rows / 2 - 1);
+        const u32 half = Operand::half(row);
+        return kGateHalves ? half * (rows / 2) + own : 2 * own + half;
+    }
+}
+
 // Of one matrix: the places of a lane, every 32nd of the slot's. They lie at one distance
 // in memory, so that one address serves all: addresses of each were spilled beside 256
 // rows. Rows of both accumulators of a gated product have an address each.
@@ -203,17 +218,9 @@ class ScaleColumn {
     {
         return 32 * i + threadIdx.x % 32;
     }
-    // Row `row` of the product. Of a gated product the problem's matrix has the rows of
-    // acc0 and acc1 side by side, or one half after the other.
     static JG_DEVICE u32 row_in_matrix(u32 row, u32 rows)
     {
-        if constexpr (Operand::kGateRows == 0) {
-            return min_u32(row, rows - 1);
-        } else {
-            const u32 own = min_u32(Operand::row_of_half(row), rows / 2 - 1);
-            const u32 half = Operand::half(row);
-            return kGateHalves ? half * (rows / 2) + own : 2 * own + half;
-        }
+        return row_of_scales<Operand, kGateHalves>(row, rows);
     }
 
     const f32 *sources_[kEvenly ? 1 : kOwn];

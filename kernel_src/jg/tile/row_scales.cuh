@@ -17,12 +17,16 @@
 #include <jg/ptx/shared.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/block_scales.cuh>
+#include <jg/tile/input_operand.cuh>
 
 namespace jg {
 
 template <class Config, class Ring, bool kOfA>
 class RowScaleFiller {
     using Slot = ScaleSlot<Config>;
+    using Operand = typename Select<kOfA, InputA<Config>, InputB<Config>>::Type;
+    // Rows of both accumulators of a gated product lie at no one distance.
+    enum : bool { kEvenly = Operand::kGateRows == 0 };
     enum : u32 {
         kCount = kOfA ? Slot::kACount : Slot::kBCount,
         kStep =
@@ -46,11 +50,11 @@ class RowScaleFiller {
     JG_DEVICE void begin(const WorkItem &item)
     {
         const u32 end = end_of_scaled<Config>(item, k_);
-        const u32 row = (kOfA ? item.row : item.col) + first_;
+        row_ = (kOfA ? item.row : item.col) + first_;
         blocks_ = (end - min_u32(item.k_first, end) + 127) / 128;
-        left_ = rows_ - min_u32(row, rows_);
+        left_ = rows_ - min_u32(row_, rows_);
         source_ = reinterpret_cast<u64>(param_.base<const f32>(item.batch) +
-                                        param_.ld * static_cast<i64>(row) +
+                                        param_.ld * static_cast<i64>(kEvenly ? row_ : 0) +
                                         first_scaled<Config>(item) / 128);
         held_ = 0;
     }
@@ -88,25 +92,31 @@ class RowScaleFiller {
     {
         const bool whole = source_ % (kAtOnce * sizeof(f32)) == 0 &&
                            param_.ld % kAtOnce == 0 && blocks_ >= kAtOnce;
-        const u64 distance = kStep * sizeof(f32) * static_cast<u64>(param_.ld);
+        const u64 row_bytes = sizeof(f32) * static_cast<u64>(param_.ld);
         u64 source = source_;
-        if (whole) {
 #pragma unroll
-            for (u32 i = 0; i < kOwn; ++i) {
-                load_word(values_[i], source, kStep * i < left_);
-                source += distance;
+        for (u32 i = 0; i < kOwn; ++i) {
+            if constexpr (!kEvenly) {
+                source = source_ + row_bytes * row_of_scales<Operand, Config::kGateHalves>(
+                                                   row_ + kStep * i, rows_);
             }
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < kOwn; ++i) {
+            if (whole) {
+                load_word(values_[i], source, has_row(i));
+            } else {
                 values_[i][0] = __uint_as_float(
-                    ptx::load_global_if<4>(source, kStep * i < left_ && blocks_ > 0));
-                source += distance;
+                    ptx::load_global_if<4>(source, has_row(i) && blocks_ > 0));
             }
+            source += kStep * row_bytes;
         }
         held_ = whole ? kAtOnce : 1;
         source_ += held_ * sizeof(f32);
         blocks_ -= min_u32(held_, blocks_);
+    }
+    // Has the matrix the lane's row `i`? Of a gated product the last one's scales are as
+    // good as none: of its other half, no element of D has them.
+    JG_DEVICE bool has_row(u32 i) const
+    {
+        return !kEvenly || kStep * i < left_;
     }
     static JG_DEVICE void load_word(f32 (&values)[kAtOnce], u64 source, bool exists)
     {
@@ -125,8 +135,9 @@ class RowScaleFiller {
     const MatrixParam &param_;
     u32 rows_, k_;   // of the matrix
     u32 first_;      // of the lane's rows in the tile
+    u32 row_ = 0;    // the first of those, of the product
     u32 left_ = 0;   // rows of the matrix from there on
-    u64 source_ = 0; // of that row, of the next block that is not held
+    u64 source_ = 0; // of that row, or of the matrix, of the next block that is not held
     f32 values_[kOwn][kAtOnce];
     u32 held_ = 0;   // blocks in values_
     u32 blocks_ = 0; // of K behind those

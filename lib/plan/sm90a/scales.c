@@ -19,8 +19,7 @@ static int count_rows(const struct jg_product *product, const struct jg_matrix *
                          scale->layout == JIT_GEMM_SCALE_LAYOUT_ROW;
     const bool is_indexed =
         product->a_rows == JIT_GEMM_ROWS_INDEXED && matrix->letter == 'a';
-    const bool has_pairs = product->is_gated && matrix->letter == 'b';
-    return has_own && !is_indexed && !has_pairs && rows >= WARP_ROWS ? rows : 0;
+    return has_own && !is_indexed && rows >= WARP_ROWS ? rows : 0;
 }
 
 /* Has a warp scales to copy one by one? */

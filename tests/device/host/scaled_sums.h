@@ -28,15 +28,9 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
     static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9;
     /* Warps with up to four rows of a lane, and one with more. */
-    static constexpr u32 kARowWarps = kAMn != 1 || kByColumns || kPairs == Pairs::kInRows
-                                          ? 0
-                                      : kRows == 256 ? 1
-                                                     : 2;
+    static constexpr u32 kARowWarps = kAMn != 1 || kByColumns ? 0 : kRows == 256 ? 1 : 2;
     static constexpr u32 kBRowWarps =
-        kBMn != 1 || !kByColumns || (kPairs != Pairs::kNone && kPairs != Pairs::kInRows) ||
-                kGroup != 1 || kCols % 32 != 0
-            ? 0
-            : 2;
+        kBMn != 1 || !kByColumns || kGroup != 1 || kCols % 32 != 0 ? 0 : 2;
     static constexpr u32 kALoadedRows = kRows;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
     static constexpr bool kPromotesSums = true, kIndexedA = false, kIndexedB = false;
