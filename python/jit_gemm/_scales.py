@@ -103,7 +103,7 @@ def _put_strides(
     those of the layout. False: its shape is another one."""
     count, blocks = -(-rows // scale.block_mn), -(-columns // scale.block_k)
     by_columns = scale.layout == _COLUMN
-    is_one = False
+    is_one = lies_otherwise = False
     for shape, along_k in (((count, blocks), 1), ((blocks, count), 0)):
         is_own = view.shape[-2:] == shape and (along_k == 1 or name == "b_scale")
         if len(view.shape) not in (2, 3) or not is_own:
@@ -116,6 +116,7 @@ def _put_strides(
             arg.ld = plane.row_step if plane.rows > 1 else 0
             arg.batch_stride = plane.batch_stride
             return True
+        lies_otherwise |= plane.transposed().is_row_major()
     if not is_one:
         return False
     words = "row" if by_columns else "column"
@@ -123,7 +124,8 @@ def _put_strides(
         name,
         f"strides {view.strides} of shape {view.shape} are not those of its layout, "
         + ("column" if by_columns else "row"),
-        f"name {name}_layout={words} in the problem, or copy the array",
+        (f"name {name}_layout={words} in the problem, or " if lies_otherwise else "")
+        + "copy the array",
     )
 
 
@@ -138,13 +140,15 @@ def _check_packed(
     count = view.bits // 8
     for extent in view.shape:
         count *= extent
-    if view.pointer != first or end - first != count or count < size.value * batch:
+    if count < size.value * batch:
         refuse(
             name,
             f"its shape is {view.shape}: the scales of these blocks are packed and take "
             f"{size.value * batch} bytes",
             "docs/scales.md has the layouts",
         )
+    if view.pointer != first or end - first != count:
+        refuse(name, f"its strides {view.strides} have gaps", "copy it to a packed array")
 
 
 # ------------------------------------------------------------------------ what arrays mean

@@ -157,6 +157,10 @@ class Types(CompilerTest):
             (a_scale[:, :1], "320 bytes"),
             (a_scale[1:], "320 bytes"),
             (numpy.asfortranarray(a_scale), "name a_scale_layout=column in the problem"),
+            (numpy.repeat(a_scale, 2, 1)[:, ::2], r"strides \(4, 2\) .*, row; copy the array$"),
+            (a_scale[::-1], r"strides \(-2, 1\) .*, row; copy the array$"),
+            (numpy.broadcast_to(a_scale[0], (m, 2)), r"strides \(0, 1\) .*, row; copy the array$"),
+            (numpy.repeat(a_scale.ravel(), 2)[::2], r"strides \(2,\) have gaps"),
         ):
             with self.assertRaisesRegex(jit_gemm.ArgumentError, "a_scale: .*" + why):
                 kernel.run(
