@@ -95,9 +95,15 @@ static jit_gemm_status resolve_side(const jit_gemm_packer_args *args, int64_t ba
         others > INT64_MAX - elements ||
         !jg_mul_checked(others + elements, jg_bytes_of(side->scale.dtype, 1), &bytes) ||
         (uint64_t)bytes > UINT64_MAX - side->address) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.batch", "give fewer batches",
-                       "%lld batches reach beyond the end of all addresses",
-                       (long long)batch);
+        return batch > 1 ? jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.batch",
+                                   "give fewer batches, or less between them",
+                                   "%lld batches reach beyond the end of all addresses",
+                                   (long long)batch)
+                         : jg_fail(JIT_GEMM_ERR_ARGUMENT, side->address_field,
+                                   "give device memory",
+                                   "%lld scales at 0x%llx reach beyond the end of all "
+                                   "addresses",
+                                   (long long)elements, (unsigned long long)side->address);
     }
     side->bytes = (uint64_t)bytes;
     return JIT_GEMM_OK;

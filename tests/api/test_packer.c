@@ -222,7 +222,7 @@ Test(packer, wrong_arguments_are_refused_by_name_before_any_work)
         "args.to: 4608 bytes at 0xee04 overlap with the 3000 bytes of scales at 0x10000",
         "args.to: 13824 bytes at 0x20000 overlap",
         "args.batch: 2147483647 batches reach beyond the end of all addresses",
-        "args.batch: 1 batches reach beyond the end of all addresses",
+        "args.from: 3000 scales at 0xffffffffffffff9b reach beyond the end",
         "args.struct_size",
     };
     args[10].to = args[10].from + 2996; /* the last scales of the source */
