@@ -134,6 +134,13 @@ class MmaOp {
                 },
                 [&] { reader.give_back(); });
             reader.scales = next.multiplied();
+        } else if constexpr (Reader::kRefills) {
+            add_promoted(
+                stage, [&] { return reader.scales.multiplied(); },
+                [&] { reader.give_back(); });
+            if (has_next) {
+                reader.scales = reader.take();
+            }
         } else if constexpr (Reader::kBefore) {
             const auto scales = reader.take().multiplied();
             reader.give_back();
@@ -188,12 +195,15 @@ class MmaOp {
             BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
         enum : bool {
             kAhead = Scales::kFew,
-            // Those of all columns wait for products that were begun before they are read:
-            // with products of 64 rows they are read first, with more the second ones hide
-            // the wait. On an H200 128x128 took 0.86 to 0.89 of the time so and 64x128 in
-            // two parts 0.93, but 128x128 in two parts 1.10 and 128x96 1.07.
-            kBefore = !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1 &&
-                      Partition::kMmaColumns == 128 &&
+            kOfColumns = !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1,
+            // Those of all columns wait for products that were begun before them. Where a
+            // warpgroup has one product for a block, they are read before it, or, in a
+            // narrow tile, a block ahead, where this one's were used last; with more the
+            // second one hides the wait. On an H200 128x128 took 0.86 to 0.89 of the time
+            // before it and 1.16 a block ahead, and in two parts of K 1.10; a block ahead
+            // 128x96 took 0.93 and 128x64 in two parts 0.96, but 64x64 1.03.
+            kRefills = kOfColumns && Partition::kMmaColumns <= 96 && Config::kBlockM >= 128,
+            kBefore = kOfColumns && Partition::kMmaColumns == 128 &&
                       (Config::kSplitK == 1 || Config::kBlockM == 64),
         };
 
@@ -205,6 +215,8 @@ class MmaOp {
             if (kAhead && k_blocks > 0) {
                 scales = take().multiplied();
                 give_back();
+            } else if (kRefills && k_blocks > 0) {
+                scales = take();
             }
         }
         // Those of the next slot, which stays with this reader.

@@ -92,21 +92,21 @@ class RowScaleFiller {
     {
         const bool whole = source_ % (kAtOnce * sizeof(f32)) == 0 &&
                            param_.ld % kAtOnce == 0 && blocks_ >= kAtOnce;
-        const u64 row_bytes = sizeof(f32) * static_cast<u64>(param_.ld);
+        const u64 distance = kStep * sizeof(f32) * static_cast<u64>(param_.ld);
         u64 source = source_;
+        if (whole) {
 #pragma unroll
-        for (u32 i = 0; i < kOwn; ++i) {
-            if constexpr (!kEvenly) {
-                source = source_ + row_bytes * row_of_scales<Operand, Config::kGateHalves>(
-                                                   row_ + kStep * i, rows_);
+            for (u32 i = 0; i < kOwn; ++i) {
+                load_word(values_[i], kEvenly ? source : source_of(i), has_row(i));
+                source += distance;
             }
-            if (whole) {
-                load_word(values_[i], source, has_row(i));
-            } else {
-                values_[i][0] = __uint_as_float(
-                    ptx::load_global_if<4>(source, has_row(i) && blocks_ > 0));
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < kOwn; ++i) {
+                values_[i][0] = __uint_as_float(ptx::load_global_if<4>(
+                    kEvenly ? source : source_of(i), has_row(i) && blocks_ > 0));
+                source += distance;
             }
-            source += kStep * row_bytes;
         }
         held_ = whole ? kAtOnce : 1;
         source_ += held_ * sizeof(f32);
@@ -117,6 +117,13 @@ class RowScaleFiller {
     JG_DEVICE bool has_row(u32 i) const
     {
         return !kEvenly || kStep * i < left_;
+    }
+    // Of a gated product, where the scales of the lane's row `i` are.
+    JG_DEVICE u64 source_of(u32 i) const
+    {
+        const u32 row =
+            row_of_scales<Operand, Config::kGateHalves>(row_ + kStep * i, rows_);
+        return source_ + sizeof(f32) * static_cast<u64>(param_.ld) * row;
     }
     static JG_DEVICE void load_word(f32 (&values)[kAtOnce], u64 source, bool exists)
     {
