@@ -184,7 +184,8 @@ class ScaleColumn {
         left_ = rows - min_u32(first, rows);
 #pragma unroll
         for (u32 i = 0; i < (kEvenly ? 1 : kOwn); ++i) {
-            const u32 own = row_in_matrix(row + place(i) * kRun, rows);
+            const u32 own =
+                row_of_scales<Operand, kGateHalves>(row + place(i) * kRun, rows);
             sources_[i] =
                 Scale::address(base, param.ld, own / Scale::kBlockMn, k / Scale::kBlockK);
         }
@@ -217,10 +218,6 @@ class ScaleColumn {
     static JG_DEVICE u32 place(u32 i)
     {
         return 32 * i + threadIdx.x % 32;
-    }
-    static JG_DEVICE u32 row_in_matrix(u32 row, u32 rows)
-    {
-        return row_of_scales<Operand, kGateHalves>(row, rows);
     }
 
     const f32 *sources_[kEvenly ? 1 : kOwn];
