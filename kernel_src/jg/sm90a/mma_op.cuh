@@ -201,7 +201,7 @@ class MmaOp {
             // narrow tile, a block ahead, where this one's were used last; with more the
             // second one hides the wait. On an H200 128x128 took 0.86 to 0.89 of the time
             // before it and 1.16 a block ahead, and in two parts of K 1.10; a block ahead
-            // 128x96 took 0.93 and 128x64 in two parts 0.96, but 64x64 1.03.
+            // 128x96 took 0.90 to 0.97 and 128x64 in two parts 1.00, but 64x64 1.03.
             kRefills = kOfColumns && Partition::kMmaColumns <= 96 && Config::kBlockM >= 128,
             kBefore = kOfColumns && Partition::kMmaColumns == 128 &&
                       (Config::kSplitK == 1 || Config::kBlockM == 64),
