@@ -17,6 +17,7 @@
 #include "source/embedded.h"
 #include "source/modules.h"
 #include "source/scale_layout.h"
+#include "source/scale_pack_entry.h"
 
 enum { EPILOGUE_NAME_SHOWN = 16 /* bytes of an epilogue's name in an entry's name */ };
 
@@ -694,40 +695,8 @@ static void print_group_maps_entry(const struct jg_problem *problem,
     jg_str_puts(out, "Config::kPdl>(params);\n}\n");
 }
 
-/* Of the product's A or B (jg/pack/pack_scales_kernel.cuh). */
-static void print_packing(const char *name, const struct jg_problem *problem,
-                          const struct jg_matrix *matrix, struct jg_str *out)
-{
-    const jit_gemm_scale *scale = &matrix->scale;
-    if (jg_scale_is_packed_first(scale)) {
-        const bool is_a = matrix->letter == 'a';
-        jg_str_printf(out, "using %s = jg::pack::ToPieces<jg::ScaleLayout::%s, %u%s>;\n",
-                      name, jg_source_scale_layout(scale->layout), scale->block_mn,
-                      is_a && jg_groups_pack_scales(problem) ? ", true" : "");
-    } else {
-        jg_str_printf(out, "using %s = jg::pack::NoPacking;\n", name);
-    }
-}
-
-/* The kernel before that of the product, where scales are packed. */
-static void print_scale_pack_entry(const struct jg_problem *problem,
-                                   const struct jg_product *product, struct jg_str *out)
-{
-    jg_str_puts(out, "\n");
-    print_packing("APacking", problem, &product->a, out);
-    print_packing("BPacking", problem, &product->b, out);
-    jg_str_printf(
-        out,
-        "extern \"C\" __global__ void __launch_bounds__(%d)\n"
-        "%s(const __grid_constant__ jg::pack::PackScalesParams params)\n"
-        "{\n"
-        "    static_assert(sizeof(params) == %zu, \"host and device disagree\");\n"
-        "    jg::pack::pack_scales_kernel<Config, APacking, BPacking>(params);\n"
-        "}\n",
-        JG_PACK_THREADS, JG_SCALE_PACK_ENTRY, sizeof(struct jg_scale_pack_params));
-}
-
 /* ----------------------------------------------------------------------------- whole */
+
 jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
                                    const struct jg_problem *problem,
                                    const struct jg_choice *choice,
@@ -768,7 +737,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
         print_group_maps_entry(problem, &choice->product, text);
     }
     if (jg_packs_scales(&choice->product)) {
-        print_scale_pack_entry(problem, &choice->product, text);
+        jg_source_print_scale_pack(problem, &choice->product, text);
     }
 
     const jit_gemm_status status = jg_str_status(text);

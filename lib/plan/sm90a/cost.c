@@ -607,12 +607,6 @@ static double count_lead_clk(const struct jg_trial *trial)
     return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
 }
 
-static bool has_long_calls(const struct jg_trial *trial)
-{
-    const struct jg_epilogue *epilogue = trial->problem->epilogue;
-    return epilogue != NULL && epilogue->long_calls > 0;
-}
-
 /* A tile, from the first block of K to the end of its epilogue. Of two warpgroups that take
  * tiles in turn, one writes while the other has the tensor core: each has two tiles' time
  * for both. Of two that share a tile, one has products left for so many stages. */
@@ -625,7 +619,7 @@ static double count_tile_clk(const struct jg_trial *trial)
         const struct jg_output *output = &trial->derived.output;
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
-                              output->loads_per_step == 0 && !has_long_calls(trial);
+                              output->loads_per_step == 0 && !epilogue.has_long_calls;
         const double own_clk =
             blocks_clk + PINGPONG_EPILOGUE * epilogue.tile + epilogue.own;
         return jg_larger(epilogue.least, (has_many ? PINGPONG_PART : 1.0) *

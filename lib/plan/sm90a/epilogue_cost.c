@@ -121,6 +121,12 @@ static double count_narrow_rows_clk(const struct jg_trial *trial)
     return trial->config.layout.tile_m * boxes * NARROW_ROW_CLK;
 }
 
+static bool has_long_calls(const struct jg_trial *trial)
+{
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    return epilogue != NULL && epilogue->long_calls > 0;
+}
+
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
 {
     const bool in_turn = trial->config.layout.pingpong != 0;
@@ -132,5 +138,6 @@ struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
         .random =
             in_turn && is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0,
         .narrow_stores = in_turn ? 0.0 : count_narrow_store_clk(trial),
-        .least = count_narrow_rows_clk(trial)};
+        .least = count_narrow_rows_clk(trial),
+        .has_long_calls = has_long_calls(trial)};
 }

@@ -93,6 +93,7 @@ struct jg_sm90a_epilogue_clk {
     double random; /* the same, beside the other warpgroup's products */
     double narrow_stores; /* of tiles that both share */
     double least;         /* of a tile, whatever it multiplies: its stores */
+    bool has_long_calls;  /* of functions of the snippet */
 };
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial);
 /* Tiles of 64 rows by 160, 192 and 224 columns are there for weights that stream through

@@ -80,7 +80,7 @@ struct AnyConfig {
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
-    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1;
+    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1, kSharedColumns = 0;
     static constexpr u32 kOutStages = 2, kSplitK = 1, kSplitTail = 0, kPartialsOffset = 0;
     static constexpr u32 kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
