@@ -80,7 +80,7 @@ struct AnyConfig {
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
-    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 1, kSharedColumns = 0;
+    static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 2, kSharedColumns = 0;
     static constexpr u32 kOutStages = 2, kSplitK = 1, kSplitTail = 0, kPartialsOffset = 0;
     static constexpr u32 kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
@@ -566,7 +566,7 @@ struct TmemOf {
     /* Where the epilogue looks for that stage. */
     u32 accumulator_of_reader(u32 stage) const
     {
-        return tmem.accumulators().base + stage * jg::sm100a::LaneLayout<Config>::kPitch;
+        return tmem.accumulators().base + stage * jg::sm100a::LaneLayout<Config>::kStep;
     }
 };
 template <u32 kRows, u32 kCols, u32 kGroup, u32 kCount>
@@ -708,7 +708,7 @@ struct OutputSm100a {
             const u32 m = i / ConfigT::kBlockN, n = i % ConfigT::kBlockN;
             const auto [lane, column] = hardware::find_in_tensor_memory(
                 ConfigT::kBlockM, ConfigT::kBlockN, ConfigT::kCtaGroup, m, n);
-            host::tensor_memory[lane][kStage * Partition::Layout::kPitch + column] =
+            host::tensor_memory[lane][kStage * Partition::Layout::kStep + column] =
                 ConfigT::kTransposed ? of_element(n, m) : of_element(m, n);
         }
     }
