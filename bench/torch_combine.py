@@ -37,7 +37,7 @@ def bind(library):
 
 class Sums:
     def __init__(self, library, tokens, chosen, columns, name):
-        self.library, self.shape = library, (tokens, chosen, columns)
+        self.jit_gemm, self.shape = library, (tokens, chosen, columns)
         self.dtype = {"bf16": torch.bfloat16, "f32": torch.float32}[name]
         self.handle = ctypes.c_void_p()
         dtype = int(DTYPES[name])
@@ -57,7 +57,7 @@ class Sums:
         rows = self.rows[i % self.sets]
         args = Args(ctypes.sizeof(Args), tokens, columns, rows.data_ptr(), 0, rows.shape[0], self.index.data_ptr(),
                     self.weights.data_ptr(), 0, 0, self.d.data_ptr(), 0)
-        self.library.check(self.library.lib.jit_gemm_combiner_run(
+        self.jit_gemm.check(self.jit_gemm.lib.jit_gemm_combiner_run(
             self.handle, ctypes.byref(args), torch.cuda.current_stream().cuda_stream))
 
     def run_torch(self, i):

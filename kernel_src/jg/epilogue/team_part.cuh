@@ -6,8 +6,8 @@
 
 namespace jg {
 
-// A team's part of a tile: where it begins, how large it is, where
-// D ends, and which of how many threads this is. Each has neighbours of at most 32 bytes.
+// A team's part of a tile: where it begins, how large it is, where D ends, and which of how
+// many threads this is. Each has neighbours of at most 32 bytes.
 struct TeamPart {
     u32 row, col, rows, cols;
     u32 row_end, col_end, batch;

@@ -48,8 +48,8 @@ JG_DEVICE void begin_kernel(const Kernel &kernel)
 // it (drain), so that leaving orders no memory, and the epilogue's warps leave before their
 // last stores are complete. In a CTA of its own the MMA thread has waited for the
 // epilogue's last load of an accumulator, unless two share columns; promoted sums are
-// loaded later. Of a cluster that
-// has parts of K the epilogue's warps have waited for the neighbours (ClusterSums::leave).
+// loaded later. Of a cluster that has parts of K the epilogue's warps have waited for the
+// neighbours (ClusterSums::leave).
 template <class Kernel>
 JG_DEVICE void end_kernel(const Kernel &kernel)
 {

@@ -74,9 +74,7 @@ enum {
      * stages of 128x16 and 15.6 with 6 to 8; with more or fewer CTAs 0.99 to 1.02
      * (2026-11-27-h200-few-rows.jsonl). */
     LEAST_PARTS_STAGES = 9,
-    /* Of groups of few rows, whose lists of tiles are long
-     * (2026-11-27-h200-groups-few.jsonl).
-     */
+    /* Of groups of few rows: lists of tiles are long (2026-11-27-h200-groups-few.jsonl). */
     LEAST_GROUP_STAGES = 10
 };
 
