@@ -10,7 +10,7 @@
 
 namespace jg {
 
-// `kWholeSteps`: all lanes have vectors of the tile. C, which each lane loads by elements,
+// `whole_steps`: all lanes have vectors of the tile. C, which each lane loads by elements,
 // takes longer than both: beside it nothing is gained.
 template <class Config, class Epilogue, class Blocks>
 constexpr JG_DEVICE bool stores_by_elements(bool whole_steps)
