@@ -358,7 +358,7 @@ Test(input_scales, sums_are_the_hosts_on_sm_100a)
     expect_half("sm_100a", 1);
 }
 
-/* Every form of either chip in every way of asynchrony, and of whose turn it is.
+/* Every form of either chip in every second way of asynchrony, and of whose turn it is.
  * JIT_GEMM_TEST_SEEDS=COUNT: all kinds and layouts, with so many seeds. */
 Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
 {
@@ -377,7 +377,7 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
     const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
     const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
     const int step = wanted == NULL ? COUNT_OF(kinds) : 1;
-    for (int i = 0; i < seeds * COUNT_OF(forms); i++) {
+    for (int i = 0; i < seeds * COUNT_OF(forms); i += wanted == NULL ? 2 : 1) {
         const int seed = i / COUNT_OF(forms), form = i % COUNT_OF(forms);
         char settings[64];
         snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",

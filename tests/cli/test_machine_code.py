@@ -141,7 +141,7 @@ def candidates(arch, words):
     expect(len(found) >= 5, "hardly any candidates", done)
     # More of the plain ones.
     is_plain = words == PROBLEMS[0][0] and arch not in FAMILY
-    step = stride(32 if is_plain else 192)
+    step = stride(64 if is_plain else 384)
     # Each row of the list begins at another one.
     first = sum(map(ord, " ".join(words))) % min(step, len(found))
     return found[first::step]

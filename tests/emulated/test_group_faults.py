@@ -7,7 +7,7 @@ Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES POINTERS
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES and POINTERS are programs
 of tests in which the kernel before makes the numbers, and the addresses; they have to fail with a fault
-of its own. Every fortieth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+of its own. Every eightieth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import sys
@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(40)
+EVERY = stride(80)
 SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
 MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
 VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",

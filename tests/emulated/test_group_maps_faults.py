@@ -9,7 +9,7 @@ Usage: test_group_maps_faults.py JIT_GEMM EMULATOR NVRTC POINTERS
 Each fault is tried in one kernel after the other until one shows it. POINTERS is a program of tests in
 which matrices end where their memory does, launches have a workspace in common, and the kernel before
 makes the addresses; the last faults are its. Those of an N
-and a K of each group are beside them. Every tenth is planted, of those every 20th; JIT_GEMM_TEST_EVERY=1 plants all.
+and a K of each group are beside them. Every 20th is planted, of those every 40th; JIT_GEMM_TEST_EVERY=1 plants all.
 Prints TAP.
 """
 import pathlib
@@ -21,8 +21,8 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(10)
-OWN_EVERY = stride(20)
+EVERY = stride(20)
+OWN_EVERY = stride(40)
 
 POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
 KERNELS = {

@@ -9,7 +9,7 @@ For each kernel the PTX is taken as it comes to the driver. Each rule finds its 
 it; each place gives one mutant: the same text with one thing dropped or wrong. A mutant is
 run by `jit-gemm run --verify` under one mode after the other until one of them notices it,
 by a finding of the emulator or by wrong numbers. The unchanged kernel must pass every mode
-with no finding but advice, and a mutant must show more than that. The places of a rule are counted through all kernels, and every 96th
+with no finding but advice, and a mutant must show more than that. The places of a rule are counted through all kernels, and every 192nd
 is broken, under two modes each kernel runs unchanged; JIT_GEMM_TEST_EVERY=1 takes all places and modes.
 Prints TAP.
 """
@@ -40,7 +40,7 @@ MODES = [
     "async=eager,schedule=fair,seed=8",
 ]
 COMMON = "max_steps=1000000,threads=1,show=advice"  # few steps: one that hangs is given up soon
-EVERY = stride(96)  # which of the places of a rule
+EVERY = stride(192)  # which of the places of a rule
 ALL_RULES = RULES | SCALE_RULES | TENSOR_SCALE_RULES
 SMS = 2  # multiprocessors: few, so that a CTA has several tiles
 

@@ -6,7 +6,7 @@ Those in how it scales blocks of many rows (square_blocks.cuh) `run --verify` of
 
 Usage: test_quantise_faults.py RANDOM_SNIPPETS EMULATOR NVRTC JIT_GEMM
 
-Every twelfth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+Every 24th is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ from emulated_runs import clean_environment, pool  # noqa: E402
 from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(12)
+EVERY = stride(24)
 UNITS = 60  # of these each fault shows in one; the draw ends there
 FAULTS = [
     ("signs count", "exists ? ::fabsf(values[i]) : 0.0f", "exists ? values[i] : 0.0f"),

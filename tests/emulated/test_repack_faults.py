@@ -7,7 +7,7 @@ or by wrong numbers.
 Usage: test_repack_faults.py JIT_GEMM EMULATOR NVRTC REPACK
 
 Each fault is tried in one kernel after the other until one shows it. REPACK is a program of tests in
-which A ends where its memory does; the last two faults are its. Every eighth fault of numbers is
+which A ends where its memory does; the last two faults are its. Every 16th fault of numbers is
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
@@ -19,7 +19,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(8)
+EVERY = stride(16)
 
 KERNELS = {
     "K-major batches, gaps": ["65x70x1101", "bf16", "input_align=2", "batch=2", "--lda", "1103",

@@ -7,7 +7,7 @@ Usage: test_row_index_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES
 
 Each fault is tried in one kernel after the other until one shows it. LAUNCHES is a program of tests
 in which the kernel before makes the index, and memory ends with it; it has to fail with faults of its
-own. Every 24th is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+own. Every 48th is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
 import sys
@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(24)
+EVERY = stride(48)
 
 KERNELS = {
     "offsets, a cut row": ["m=300", "n=204", "k=64", "a=bf16", "groups=5", "d_rows=indexed",

@@ -6,7 +6,7 @@ them, by a finding or by wrong numbers.
 
 Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
 
-Each fault is tried in one kernel after the other until one shows it. Every eighth fault is planted;
+Each fault is tried in one kernel after the other until one shows it. Every 16th fault is planted;
 JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 import pathlib
@@ -18,7 +18,7 @@ from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report  # noqa: E402
 from strides import stride  # noqa: E402
 
-EVERY = stride(8)
+EVERY = stride(16)
 GROUPS = ",".join(["1", "33", "0", "7", "0"] * 6 + ["130", "0", "129", "0", "1"])  # more than a warp asks for at once
 CHIP = ["d=f32", "--arch", "sm_100a", "--config", "mma=128x64"]
 
