@@ -5,6 +5,7 @@
 // The unit defines JG_RESULT_BITS: significand bits of the finest type among D, outputs and
 // reductions.
 #pragma once
+#include <jg/ptx/activations.cuh>
 #include <jg/ptx/arithmetic.cuh>
 
 // As in C's <math.h>, which may be there on the host.
@@ -82,28 +83,6 @@ JG_DEVICE f32 silu(f32 x)
     return x * sigmoid(x);
 }
 
-// Coefficients from the highest power down.
-JG_DEVICE f32 polynomial(f32, f32 sum)
-{
-    return sum;
-}
-template <class... Rest>
-JG_DEVICE f32 polynomial(f32 x, f32 sum, f32 next, Rest... rest)
-{
-    return polynomial(x, ::fmaf(sum, x, next), rest...);
-}
-// Where the polynomials of gelu are evaluated: they are 2^-38 and less from 7 on, and
-// infinity times 0 is kept away.
-JG_DEVICE f32 gelu_argument(f32 x)
-{
-    return ::fminf(::fabsf(x), 10.0f);
-}
-// relu(x) - t * 2^q.
-JG_DEVICE f32 gelu_by_exp2(f32 x, f32 t, f32 q)
-{
-    return ::fmaf(-t, ptx::exp2_approx(q), relu(x));
-}
-
 // x * P(X <= x) for a normal X: the exact form. With t = |x|, gelu(x) = relu(x) - t *
 // 2^q(t) where q(t) = log2(erfc(t / sqrt(2)) / 2), here its minimax polynomial. For an f32
 // the result's absolute error stays under 1.3e-7, with a third of the instructions of erff;
@@ -112,21 +91,17 @@ JG_DEVICE f32 gelu_by_exp2(f32 x, f32 t, f32 q)
 template <u32 kResultBits>
 JG_DEVICE f32 gelu_for(f32 x)
 {
-    const f32 t = gelu_argument(x);
     if constexpr (kResultBits <= 8) {
-        return gelu_by_exp2(x, t,
-                            polynomial(t, 0.00320896879f, -0.0408073254f, -0.472676039f,
-                                       -1.14574158f, -1.00034082f));
+        return ptx::relu_less_power(
+            x, {0.00320896879f, -0.0408073254f, -0.472676039f, -1.14574158f, -1.00034082f});
     } else if constexpr (kResultBits <= 11) {
-        return gelu_by_exp2(x, t,
-                            polynomial(t, -0.000410462002f, 0.00663145166f, -0.0507236682f,
-                                       -0.461027771f, -1.15049946f, -1.00003171f));
+        return ptx::relu_less_power(x, {-0.000410462002f, 0.00663145166f, -0.0507236682f,
+                                        -0.461027771f, -1.15049946f, -1.00003171f});
     } else {
-        return gelu_by_exp2(x, t,
-                            polynomial(t, 3.2904328691074625e-05f, -0.000762149749789387f,
-                                       0.00803880114108324f, -0.05331532657146454f,
-                                       -0.458871454000473f, -1.1511567831039429f,
-                                       -0.9999995827674866f));
+        return ptx::relu_less_power(x, {3.2904328691074625e-05f, -0.000762149749789387f,
+                                        0.00803880114108324f, -0.05331532657146454f,
+                                        -0.458871454000473f, -1.1511567831039429f,
+                                        -0.9999995827674866f});
     }
 }
 JG_DEVICE f32 gelu(f32 x)
@@ -140,16 +115,12 @@ template <u32 kResultBits>
 JG_DEVICE f32 gelu_tanh_for(f32 x)
 {
     if constexpr (kResultBits <= 8) {
-        const f32 t = gelu_argument(x);
-        return gelu_by_exp2(x, t,
-                            polynomial(t, -0.00121683627f, 0.00328905438f, -0.0341852903f,
-                                       -0.477874458f, -1.14463341f, -1.00035203f));
+        return ptx::relu_less_power(x, {-0.00121683627f, 0.00328905438f, -0.0341852903f,
+                                        -0.477874458f, -1.14463341f, -1.00035203f});
     } else if constexpr (kResultBits <= 11) {
-        const f32 t = gelu_argument(x);
-        return gelu_by_exp2(x, t,
-                            polynomial(t, 0.00045198467f, -0.00589184603f, 0.0213992912f,
-                                       -0.0665572807f, -0.451587319f, -1.1525352f,
-                                       -0.999956369f));
+        return ptx::relu_less_power(x, {0.00045198467f, -0.00589184603f, 0.0213992912f,
+                                        -0.0665572807f, -0.451587319f, -1.1525352f,
+                                        -0.999956369f});
     } else {
         // -2 * log2(e) * sqrt(2 / pi) * (x + 0.044715 * x^3)
         return x * sigmoid_of_exp2(x * ::fmaf(-0.10294324f, x * x, -2.30220819f));
@@ -165,16 +136,6 @@ JG_DEVICE f32 slope_by_rest(f32 x, f32 rest)
 {
     return 0.5f + ::copysignf(0.5f - rest, x);
 }
-// The same where the rest is p * 2^q.
-JG_DEVICE f32 slope_by_exp2(f32 x, f32 p, f32 q)
-{
-    return 0.5f + ::copysignf(::fmaf(-ptx::exp2_approx(q), p, 0.5f), x);
-}
-// Where the derivatives are evaluated: beyond it they are 0 or 1. NaN stays.
-JG_DEVICE f32 slope_argument(f32 x)
-{
-    return ptx::min_nan(::fabsf(x), 10.0f);
-}
 
 // The derivative of gelu: P(X <= x) + x * p(x), p the density of a normal X. With t = |x|,
 // 1 - dgelu(t) = p(t) * 2^(t * (a * t + b)): a, b and the minimax polynomial p were sought
@@ -183,22 +144,21 @@ JG_DEVICE f32 slope_argument(f32 x)
 template <u32 kResultBits>
 JG_DEVICE f32 dgelu_for(f32 x)
 {
-    const f32 t = slope_argument(x);
     if constexpr (kResultBits <= 8) {
-        return slope_by_exp2(
-            x, polynomial(t, -0.0690350607f, -0.113203622f, -0.540812194f, 0.499879748f),
-            t * ::fmaf(-0.68731904f, t, -0.734531283f));
+        return ptx::slope_by_power(
+            x, {-0.0690350607f, -0.113203622f, -0.540812194f, 0.499879748f},
+            {-0.68731904f, -0.734531283f});
     } else if constexpr (kResultBits <= 11) {
-        return slope_by_exp2(x,
-                             polynomial(t, -0.00296616671f, -0.00495577371f, -0.103285976f,
-                                        -0.16977784f, -0.475998819f, 0.499991477f),
-                             t * ::fmaf(-0.697116196f, t, -0.927973568f));
+        return ptx::slope_by_power(x,
+                                   {-0.00296616671f, -0.00495577371f, -0.103285976f,
+                                    -0.16977784f, -0.475998819f, 0.499991477f},
+                                   {-0.697116196f, -0.927973568f});
     } else {
-        return slope_by_exp2(x,
-                             polynomial(t, -8.53411402e-05f, 0.000927954505f,
-                                        -0.0010907246f, 0.00309540378f, -0.0953902677f,
-                                        -0.215779051f, -0.450117767f, 0.5f),
-                             t * ::fmaf(-0.629731953f, t, -1.00343990f));
+        return ptx::slope_by_power(x,
+                                   {-8.53411402e-05f, 0.000927954505f, -0.0010907246f,
+                                    0.00309540378f, -0.0953902677f, -0.215779051f,
+                                    -0.450117767f, 0.5f},
+                                   {-0.629731953f, -1.00343990f});
     }
 }
 JG_DEVICE f32 dgelu(f32 x)
@@ -210,16 +170,15 @@ JG_DEVICE f32 dgelu(f32 x)
 template <u32 kResultBits>
 JG_DEVICE f32 dgelu_tanh_for(f32 x)
 {
-    const f32 t = slope_argument(x);
     if constexpr (kResultBits <= 8) {
-        return slope_by_exp2(
-            x,
-            polynomial(t, -0.024776658f, 0.0718230531f, -0.138457701f, -0.434133977f,
-                       -0.282156974f, 0.500051141f),
-            t * polynomial(t, -0.0784635171f, -0.318485498f, -1.49388886f));
+        return ptx::slope_by_power(x,
+                                   {-0.024776658f, 0.0718230531f, -0.138457701f,
+                                    -0.434133977f, -0.282156974f, 0.500051141f},
+                                   {-0.0784635171f, -0.318485498f, -1.49388886f});
     } else {
         // gelu_tanh(x) = x * s(u) with s(u) = 1 / (1 + exp(-u)) and the u of gelu_tanh_for;
         // 1 - s(u) = power * s, and t * u' = slope.
+        const f32 t = ptx::min_nan(::fabsf(x), 10.0f); // beyond it they are 0 or 1
         const f32 square = t * t;
         const f32 power = ptx::exp2_approx(t * ::fmaf(-0.10294324f, square, -2.30220819f));
         const f32 s = __fdividef(1.0f, 1.0f + power);
