@@ -301,7 +301,7 @@ static bool find_module_names(const char *text, size_t size, struct module_names
 
 /* --------------------------------------------------------------------------- the body */
 
-enum { MAX_STATEMENT_TOKENS = 256 };
+enum { MAX_STATEMENT_TOKENS = 256, MAX_WIDE_NAMES = 16 };
 
 struct converter {
     const struct jg_ptx_function *function;
@@ -310,21 +310,40 @@ struct converter {
     struct jg_str *out;
     struct jg_ptx_token tokens[MAX_STATEMENT_TOKENS]; /* of one statement, less its end */
     size_t count;
+    struct jg_ptx_token wide[MAX_WIDE_NAMES]; /* what registers of 64 bits begin with */
+    size_t wide_count;
     bool has_result; /* it was stored somewhere */
 };
 
 /* Opcodes that reach beyond this thread or out of the function. The first two are calls:
  * those begin by declaring their arguments. */
 enum { CALL_OPCODES = 2 };
-static const char *const refused_opcodes[] = {".param",         "call",
-                                              "exit",           "bar",
-                                              "barrier",        "setmaxnreg",
-                                              "wgmma",          "tcgen05",
-                                              "griddepcontrol", "clusterlaunchcontrol",
-                                              "alloca",         "stackrestore",
-                                              "shfl",           "vote",
-                                              "match",          "redux",
-                                              "elect",          "mbarrier"};
+static const char *const refused_opcodes[] = {".param",
+                                              "call",
+                                              "exit",
+                                              "bar",
+                                              "barrier",
+                                              "setmaxnreg",
+                                              "wgmma",
+                                              "tcgen05",
+                                              "griddepcontrol",
+                                              "clusterlaunchcontrol",
+                                              "alloca",
+                                              "stackrestore",
+                                              "shfl",
+                                              "vote",
+                                              "match",
+                                              "redux",
+                                              "elect",
+                                              "mbarrier",
+                                              "cp",
+                                              "st.async",
+                                              "red.async",
+                                              "mma",
+                                              "wmma",
+                                              "ldmatrix",
+                                              "stmatrix",
+                                              "movmatrix"};
 enum { REFUSED_OPCODES = sizeof(refused_opcodes) / sizeof(refused_opcodes[0]) };
 
 /* REFUSED_OPCODES: none of them. */
@@ -340,8 +359,20 @@ static size_t find_refused(const struct jg_ptx_token *opcode)
     return REFUSED_OPCODES;
 }
 
+/* A directive, or an instruction of that memory: st.shared.f32, cvta.to.shared.u64. */
+static bool names_shared(const struct jg_ptx_token *token)
+{
+    static const char word[] = ".shared";
+    return token->kind == JG_PTX_WORD &&
+           memmem(token->text, token->size, word, sizeof(word) - 1) != NULL;
+}
+
 static jit_gemm_status check_opcode(const struct jg_ptx_token *opcode)
 {
+    if (names_shared(opcode)) {
+        return fail_at(opcode, "do without shared memory",
+                       "an epilogue's function has none");
+    }
     const size_t refused = find_refused(opcode);
     if (refused == REFUSED_OPCODES) {
         return JIT_GEMM_OK;
@@ -363,7 +394,7 @@ jit_gemm_status jg_ptx_check_thread(const char *text, size_t size, const char *s
     bool has_trapped = false;
     for (struct jg_ptx_token token = jg_ptx_next(&lexer); !is_end(&token);
          token = jg_ptx_next(&lexer)) {
-        const bool is_shared = jg_ptx_is(&token, ".shared");
+        const bool is_shared = names_shared(&token);
         const size_t refused = is_first ? find_refused(&token) : REFUSED_OPCODES;
         const bool ends = has_trapped && jg_ptx_is(&token, "exit"); /* of an assertion */
         if (is_shared || (refused >= CALL_OPCODES && refused < REFUSED_OPCODES && !ends)) {
@@ -479,6 +510,44 @@ static uint32_t bytes_of_access(const struct jg_ptx_token *opcode, const char *p
     return bytes_of_type(&type);
 }
 
+/* .reg .b64 %rd<7>; and its like: a 32-bit parameter may be loaded to such a register. */
+static void note_wide(struct converter *converter)
+{
+    const struct jg_ptx_token *tokens = converter->tokens;
+    if (converter->count < 3 || bytes_of_type(&tokens[1]) != 8) {
+        return;
+    }
+    for (size_t i = 2; i < converter->count; i++) {
+        const bool is_name = i == 2 || jg_ptx_is(&tokens[i - 1], ",");
+        if (is_name && converter->wide_count < MAX_WIDE_NAMES) {
+            converter->wide[converter->wide_count++] = tokens[i];
+        }
+    }
+}
+
+/* Is the token the name, or the name with a number? */
+static bool is_numbered(const struct jg_ptx_token *token, const struct jg_ptx_token *name)
+{
+    if (token->size < name->size || memcmp(token->text, name->text, name->size) != 0) {
+        return false;
+    }
+    size_t at = name->size;
+    while (at < token->size && token->text[at] >= '0' && token->text[at] <= '9') {
+        at++;
+    }
+    return at == token->size;
+}
+
+static bool is_wide(const struct converter *converter, const struct jg_ptx_token *token)
+{
+    for (size_t i = 0; i < converter->wide_count; i++) {
+        if (is_numbered(token, &converter->wide[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ld.param.T register, [parameter] */
 static jit_gemm_status convert_load(struct converter *converter, size_t first, size_t end)
 {
@@ -492,9 +561,15 @@ static jit_gemm_status convert_load(struct converter *converter, size_t first, s
                        "loads something else than one whole parameter");
     }
     JG_TRY(check_names(converter, first + 1, first + 2));
-    jg_str_printf(converter->out, "mov.b%u %.*s, jg_p%d;\n", 8 * bytes,
-                  (int)converter->tokens[first + 1].size, converter->tokens[first + 1].text,
-                  index);
+    const struct jg_ptx_token *to = &converter->tokens[first + 1];
+    if (bytes == 4 && is_wide(converter, to)) {
+        const char sign = opcode->text[sizeof("ld.param.") - 1] == 's' ? 's' : 'u';
+        jg_str_printf(converter->out, "cvt.%c64.%c32 %.*s, jg_p%d;\n", sign, sign,
+                      (int)to->size, to->text, index);
+    } else {
+        jg_str_printf(converter->out, "mov.b%u %.*s, jg_p%d;\n", 8 * bytes, (int)to->size,
+                      to->text, index);
+    }
     return JIT_GEMM_OK;
 }
 
@@ -529,10 +604,6 @@ static jit_gemm_status convert_statement(struct converter *converter)
     }
     const struct jg_ptx_token *opcode = &converter->tokens[first];
     JG_TRY(check_opcode(opcode));
-    if (jg_ptx_is(opcode, ".shared")) {
-        return fail_at(opcode, "do without shared memory",
-                       "an epilogue's function has none");
-    }
     JG_TRY(check_names(converter, 0, first));
     print_tokens(converter, 0, first);
     jg_str_puts(converter->out, first > 0 ? " " : "");
@@ -548,6 +619,9 @@ static jit_gemm_status convert_statement(struct converter *converter)
         }
         jg_str_puts(converter->out, "bra jg_end;\n");
         return JIT_GEMM_OK;
+    }
+    if (jg_ptx_is(opcode, ".reg")) {
+        note_wide(converter);
     }
     JG_TRY(check_names(converter, first, converter->count));
     print_tokens(converter, first, converter->count);

@@ -333,6 +333,8 @@ Test(compiled, module_that_acts_on_other_threads_is_refused)
         {".func f() { @%p1 exit; }", "compute one element from the parameters"},
         {".func f() { shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; }", "'shfl.sync.idx.b32'"},
         {".shared .align 4 .b8 s[512]; .func f() { ret; }", "do without shared memory"},
+        {".func f() { st.shared::cta.f32 [%r1], %f1; }", "do without shared memory"},
+        {".func f() { cp.async.wait_all; }", "'cp.async.wait_all'"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *module = rows[i].module;
@@ -402,6 +404,10 @@ Test(compiled, body_that_cannot_be_pasted_is_refused_at_its_line)
         {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", "'shfl.sync.bfly.b32'"},
         {"@%p1 vote.sync.any.pred %p2, %p1, -1;", "'vote.sync.any.pred'"},
         {".shared .b32 s;", "an epilogue's function has none"},
+        {"st.shared.f32 [%r1], %f1;", "'st.shared.f32': an epilogue's function has none"},
+        {"cvta.shared.u64 %rd1, %rd2;", "'cvta.shared.u64': an epilogue's function has"},
+        {"@%p1 cp.async.bulk.commit_group;", "'cp.async.bulk.commit_group'"},
+        {"movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "must not do this"},
         {"mov.u32 %r1, table;", "'table': PTX that uses a variable of its module"},
         {"ld.const.f32 %f1, [table+4];", "'table'"},
         {"mov.b64 %rd1, p4;", "'p4': a parameter is used otherwise"},
@@ -429,6 +435,23 @@ Test(compiled, body_that_cannot_be_pasted_is_refused_at_its_line)
 
         jg_str_free(&code);
     }
+}
+
+/* clang and nvcc index an array in local memory by a parameter in this way. */
+Test(compiled, a_parameter_may_be_loaded_to_a_wider_register)
+{
+    static const char code[] =
+        FUNCTION(BIAS, ".reg .b64 %a, %rd<3>; .reg .b32 %r<3>;\n"
+                       "ld.param.u32 %rd1, [p1]; ld.param.s32 %a, [p2];\n"
+                       "ld.param.u32 %r1, [p1];\n" STORE);
+    const jit_gemm_epilogue user = make_user(code, 1);
+
+    struct jg_epilogue *epilogue = create(&user);
+
+    cr_expect_not_null(strstr(epilogue->compiled.body, "cvt.u64.u32 %rd1, jg_p1;"));
+    cr_expect_not_null(strstr(epilogue->compiled.body, "cvt.s64.s32 %a, jg_p2;"));
+    cr_expect_not_null(strstr(epilogue->compiled.body, "mov.b32 %r1, jg_p1;"));
+    jg_epilogue_destroy(epilogue);
 }
 
 Test(compiled, zero_byte_inside_the_text_is_refused)
