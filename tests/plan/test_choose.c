@@ -159,7 +159,7 @@ Test(choose, stages_are_never_more_than_k_needs)
     expect_config("512x512x128 bf16", "stages=2");
     expect_config("512x512x192 bf16", "stages=3");
     expect_config("512x512x128 bf16 input_align=4", "stages=2");
-    expect_config("512x512x128 bf16 input_align=2", "stages=2");
+    expect_config("512x512x128 bf16 input_align=2", "stages=3"); /* those of a longer K */
     expect_config("512x512x128 bf16 a_rows=indexed", "stages=2");
     expect_config("512x512x64 tf32 a_rows=indexed", "stages=2");
     expect_config("512x512x64 tf32 input_align=4", "stages=2");

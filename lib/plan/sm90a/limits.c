@@ -23,6 +23,7 @@ enum {
     MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
     TEAM_LANES = 64,     /* columns of D that a warpgroup has of a transposed tile */
     MIN_STAGES = 2,
+    MIN_SHIFTED_STAGES = 3, /* one is read until the next is full, one is under way */
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
     LINE_END_BYTES = 16,            /* of a line that is shifted: its last chunk */
@@ -146,10 +147,13 @@ static bool has_sums_in_ring(const struct jg_trial *trial)
 struct jg_stage_limits jg_sm90a_stage_limits(const struct jg_trial *trial)
 {
     const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
-    return (struct jg_stage_limits){.least = (int)jg_max(MIN_STAGES, of_sums),
-                                    .most = MAX_STAGES,
-                                    .arch = "sm_90a",
-                                    .shape = ""};
+    const bool shifts = jg_sm90a_shifts_lines(&trial->product);
+    const int64_t least = jg_max(shifts ? MIN_SHIFTED_STAGES : MIN_STAGES, of_sums);
+    return (struct jg_stage_limits){
+        .least = (int)least,
+        .most = MAX_STAGES,
+        .arch = shifts ? "sm_90a, whose threads shift such inputs," : "sm_90a",
+        .shape = ""};
 }
 
 /* Of D that a warpgroup has in shared memory at a time: what its store tiles take, or a
