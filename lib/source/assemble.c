@@ -416,6 +416,7 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
         print_number("kTurnedSlices", jg_max(derived->turned_slices, 1), out);
         print_flag("kLeavesSlices", derived->leaves_slices, out);
         print_flag("kHalvesLast", derived->halves_last, out);
+        print_flag("kSharesShort", derived->shares_short, out);
         print_flag("kPassesItems", derived->passes_items, out);
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {

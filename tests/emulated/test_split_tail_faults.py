@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Faults in the list of work in which only tiles beyond whole waves have parts of K, and in who adds
-them up; and in who finds items of groups for others: each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has
+them up; in who finds items of groups for others; and in what warpgroups have of tiles of which a group
+has few rows: each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has
 to see them, by a finding, by wrong numbers or by no end.
 
 Usage: test_split_tail_faults.py JIT_GEMM EMULATOR NVRTC
@@ -70,6 +71,26 @@ PASSED_FAULTS = [
     ("an item is taken and not counted", "        iterator_.skip();\n        return hold(item);",
      "        return hold(item);"),
 ]
+# Short tiles of 64, 65 and 128 rows, and rests of 129 and 192.
+SHORT = ["k=256", "a=e4m3", "d=bf16", "groups=7", "--group-sizes", "64,65,0,128,129,449,7", "--arch", "sm_90a"]
+SHORT_KERNELS = {
+    "short tiles, scales of blocks": ["m=900", "n=264", "a_scale=1x128", "b_scale=128x128", *SHORT, "--config",
+                                      "tile=256x128 cluster=1x2"],
+    "short tiles, turned": ["m=900", "n=256", *SHORT, "--config", "tile=256x128 cluster=2x1"],
+}
+SHORT_FAULTS = [
+    ("the second warpgroup begins where the first one does", "item.row -= before;", ""),
+    ("the second warpgroup multiplies rows beyond", "first_row -= before;", ""),
+    ("the first warpgroup writes the second one's rows", "whole.row + before + kRows);", "whole.row + before + 2 * kRows);"),
+    ("a short tile has a row more", "whole.group_end - whole.row <= kHalf", "whole.group_end - whole.row <= kHalf + 1"),
+    ("one block for 65 rows", "MmaPartition<Config>::first_row(consumer) + kRows;",
+     "MmaPartition<Config>::first_row(consumer) + kRows + 1;"),
+    ("scales of the rows that a warpgroup has else", "RowsOfThread{first_row_},",
+     "RowsOfThread{Partition::first_row(consumer_)},"),
+    ("a slice is left out that has rows", "work.row + slice * kSliceRows < work.group_end",
+     "work.row + slice * kSliceRows + 1 < work.group_end"),
+    ("bytes of a slice that does not come", "has_slice(work, slice) ? 0 : InputA<Config>::kLoadedBytes / kSlices", "0"),
+]
 
 
 def main():
@@ -80,10 +101,13 @@ def main():
                 for name, words in KERNELS.items()]
         jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "ItemSlots"))
                  for name, words in PASSED_KERNELS.items()]
+        jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "TileShare"))
+                 for name, words in SHORT_KERNELS.items()]
         jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
-                 for problems, faults in ((KERNELS, FAULTS), (PASSED_KERNELS, PASSED_FAULTS))
+                 for problems, faults in ((KERNELS, FAULTS), (PASSED_KERNELS, PASSED_FAULTS),
+                                          (SHORT_KERNELS, SHORT_FAULTS))
                  for name, before, after in faults[::EVERY]]
-        sys.exit(report(jobs, [*FAULTS, *PASSED_FAULTS]))
+        sys.exit(report(jobs, [*FAULTS, *PASSED_FAULTS, *SHORT_FAULTS]))
 
 
 main()

@@ -20,6 +20,7 @@ struct Config {
     enum : jg::u32 { kTurnedSlices = 2 };
     enum : bool { kLeavesSlices = true };
     enum : bool { kHalvesLast = true };
+    enum : bool { kSharesShort = false };
     enum : bool { kPassesItems = true };
     enum : bool { kPadsScales = false };
     enum : jg::u32 { kBlockM = 128 };

@@ -20,6 +20,7 @@ struct Config {
     enum : jg::u32 { kTurnedSlices = 1 };
     enum : bool { kLeavesSlices = false };
     enum : bool { kHalvesLast = false };
+    enum : bool { kSharesShort = false };
     enum : bool { kPassesItems = false };
     enum : bool { kPadsScales = false };
     enum : jg::u32 { kBlockM = 128 };

@@ -12,6 +12,7 @@
 #include <jg/sm90a/consumer_order.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
+#include <jg/sm90a/short_tile.cuh>
 #include <jg/sm90a/smem.cuh>
 #include <jg/tile/tile_loader.cuh>
 
@@ -191,14 +192,15 @@ struct KernelContext {
                     continue;
                 }
             }
-            prefetch_vectors(*this, item, consumer);
+            const TileShare<Config> own(item, consumer);
+            prefetch_vectors(*this, own.item, consumer);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Add up the item's K.
             typename Mma::Accumulators sums;
-            multiply(tiles, scales, item, sums, epilogue);
+            multiply(tiles, scales, own, sums, epilogue);
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
-            write_item(epilogue, sums, tiles, item);
+            write_item(epilogue, sums, tiles, own.item);
         }
         epilogue.drain();
         clear_empty_groups();
@@ -255,64 +257,71 @@ struct KernelContext {
     // Adds up all of an item's K; the accumulators have it when it returns. While the
     // tensor core has the last products, the epilogue loads what it reads first.
     JG_DEVICE void multiply(typename Ring::Consumer &tiles,
-                            typename ScaleRingT::Consumer &scales, const WorkItem &item,
-                            typename Mma::Accumulators &sums, EpilogueT &epilogue) const
+                            typename ScaleRingT::Consumer &scales,
+                            const TileShare<Config> &own, typename Mma::Accumulators &sums,
+                            EpilogueT &epilogue) const
     {
+        const WorkItem &item = own.item;
         const auto read_ahead = [&] {
             epilogue.read_ahead(params, Output::shape(shape, item), Output::tile(item));
         };
         if constexpr (Config::kGroups > 0 && !Config::kTransposed) {
-            if (item.row + Partition::first_row(roles.consumer()) < item.group_end) {
-                add_up(tiles, scales, item, sums, read_ahead);
-            } else {
+            if (item.row + Partition::first_row(roles.consumer()) >= item.group_end) {
                 pass_over(tiles, scales, item, sums); // and nothing will be written
+            } else if (own.has_one_block()) {
+                add_up<1>(tiles, scales, own, sums, read_ahead);
+            } else {
+                add_up<Mma::kRowBlocks>(tiles, scales, own, sums, read_ahead);
             }
         } else {
-            add_up(tiles, scales, item, sums, read_ahead);
+            add_up<Mma::kRowBlocks>(tiles, scales, own, sums, read_ahead);
         }
         Mma::take(sums);
     }
 
-    // The products of an item's blocks of K: the tensor core has them when it returns.
-    template <class BeforeEnd>
+    // The products of an item's blocks of K, and of so many blocks of rows: the tensor core
+    // has them when it returns.
+    template <u32 kBlocks, class BeforeEnd>
     JG_DEVICE void add_up(typename Ring::Consumer &tiles,
-                          typename ScaleRingT::Consumer &scales, const WorkItem &item,
-                          typename Mma::Accumulators &sums,
+                          typename ScaleRingT::Consumer &scales,
+                          const TileShare<Config> &own, typename Mma::Accumulators &sums,
                           const BeforeEnd &before_end) const
     {
-        Mma mma(roles.consumer(), smem.input, tiles, sums);
+        const u32 k_blocks = own.item.k_blocks;
+        Mma mma(roles.consumer(), own.first_row, smem.input, tiles, sums);
         if constexpr (kScales) {
-            multiply_scaled(mma, tiles, scales, item.k_blocks);
+            multiply_scaled<kBlocks>(mma, tiles, scales, own.first_row, k_blocks);
             before_end();
             return;
         }
-        const ConsumerOrder<Config> order(roles.consumer(), item.k_blocks);
-        u32 left = item.k_blocks;
+        const ConsumerOrder<Config> order(roles.consumer(), k_blocks);
+        u32 left = k_blocks;
 #pragma unroll 1
         do { // there is one at least
             order.hold(left);
             auto stage = tiles.acquire();
             settle_copies<Config>();
-            mma.issue(stage, left == item.k_blocks);
+            mma.template issue<kBlocks>(stage, left == k_blocks);
         } while (--left > 0);
         order.pass_on();
         before_end();
     }
 
     // The same times scales of blocks. The warpgroups end a tile as they come.
+    template <u32 kBlocks = Mma::kRowBlocks>
     JG_DEVICE void multiply_scaled(Mma &mma, typename Ring::Consumer &tiles,
-                                   typename ScaleRingT::Consumer &scales,
+                                   typename ScaleRingT::Consumer &scales, u32 first_row,
                                    u32 k_blocks) const
     {
         static_assert(!kScales || Config::kLeadStages == 0, "nobody is held back here");
         typename Mma::template ScaleReader<ScaleSlots<Config>,
                                            typename ScaleRingT::Consumer>
-            reader(roles.consumer(), smem.scales, scales, k_blocks);
+            reader(roles.consumer(), first_row, smem.scales, scales, k_blocks);
 #pragma unroll 1
         for (u32 k = 0; k < k_blocks; ++k) {
             auto stage = tiles.acquire();
             settle_copies<Config>();
-            mma.issue_scaled(stage, reader, k + 1 < k_blocks);
+            mma.template issue_scaled<kBlocks>(stage, reader, k + 1 < k_blocks);
         }
     }
 

@@ -17,14 +17,16 @@ namespace jg::sm90a {
 template <class Config, class Consumer>
 class MmaOp {
     using Partition = MmaPartition<Config>;
+
+  public:
+    enum : u32 { kRowBlocks = Partition::kRows / 64 };
+
+  private:
+    enum : u32 { kMmas = Partition::kMmas }; // for each of those
     using A = typename Config::A;
     using B = typename Config::B;
     using Tiles = InputTiles<Config>;
     using Stage = HeldStages<Consumer>;
-    enum : u32 {
-        kRowBlocks = Partition::kRows / 64,
-        kMmas = Partition::kMmas, // for each of them
-    };
     static_assert(Config::kBlockK * kBits<A> == 8 * 128, "a stage is 128 bytes of K");
     using Instruction =
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
@@ -63,10 +65,12 @@ class MmaOp {
         }
     }
 
-    // `tiles`: of all stages of the ring.
-    JG_DEVICE MmaOp(u32 consumer, const Tiles *tiles, Consumer &stages, Accumulators &acc)
-        : acc_(acc), consumer_(consumer), tiles_(tiles), stages_(stages),
-          in_flight_(stages, HoldNothing())
+    // `first_row`: of a tile, where the warpgroup's begin; `tiles`: of all stages of the
+    // ring.
+    JG_DEVICE MmaOp(u32 consumer, u32 first_row, const Tiles *tiles, Consumer &stages,
+                    Accumulators &acc)
+        : acc_(acc), consumer_(consumer), first_row_(first_row), tiles_(tiles),
+          stages_(stages), in_flight_(stages, HoldNothing())
     {
         if constexpr (kClears) {
             clear(acc_);
@@ -106,11 +110,13 @@ class MmaOp {
     }
 
     // Adds the products of a stage's tiles, and releases the stage when they are read;
-    // `is_first` starts the accumulator.
+    // `is_first` starts the accumulator. `kBlocks`: of 64 rows, the first ones; all, unless
+    // sums are promoted.
+    template <u32 kBlocks = kRowBlocks>
     JG_DEVICE void issue(Stage &stage, bool is_first)
     {
         if constexpr (kPromotes) {
-            add_promoted(
+            add_promoted<kBlocks>(
                 stage, [] { return PlainSums(); }, [] {});
         } else {
             add_in_flight(describe(stage.index()), stage, is_first);
@@ -119,12 +125,12 @@ class MmaOp {
 
     // The same, times the scales of the tiles' blocks, of which `reader` has the first of
     // an item when it begins; `has_next`: the item has another block.
-    template <class Reader>
+    template <u32 kBlocks = kRowBlocks, class Reader>
     JG_DEVICE void issue_scaled(Stage &stage, Reader &reader, bool has_next)
     {
         if constexpr (Reader::kAhead) {
             typename Reader::Scales next;
-            add_promoted(
+            add_promoted<kBlocks>(
                 stage,
                 [&] {
                     if (has_next) {
@@ -135,7 +141,7 @@ class MmaOp {
                 [&] { reader.give_back(); });
             reader.scales = next.multiplied();
         } else if constexpr (Reader::kRefills) {
-            add_promoted(
+            add_promoted<kBlocks>(
                 stage, [&] { return reader.scales.multiplied(); },
                 [&] { reader.give_back(); });
             if (has_next) {
@@ -144,10 +150,10 @@ class MmaOp {
         } else if constexpr (Reader::kBefore) {
             const auto scales = reader.take().multiplied();
             reader.give_back();
-            add_promoted(
+            add_promoted<kBlocks>(
                 stage, [&] { return scales; }, [] {});
         } else {
-            add_promoted(
+            add_promoted<kBlocks>(
                 stage,
                 [&] {
                     const auto scales = reader.take();
@@ -209,8 +215,10 @@ class MmaOp {
 
         Scales scales; // of the block that is next, where they are read ahead
 
-        JG_DEVICE ScaleReader(u32 consumer, const Slots &slots, Ring &ring, u32 k_blocks)
-            : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer)
+        JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &ring,
+                              u32 k_blocks)
+            : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer),
+              first_row_(first_row)
         {
             if (kAhead && k_blocks > 0) {
                 scales = take().multiplied();
@@ -224,7 +232,7 @@ class MmaOp {
         {
             auto taken = ring_.acquire();
             slot_.replace_by(taken);
-            return Scales(slots_.slot[slot_.index()], RowsOfThread{consumer_},
+            return Scales(slots_.slot[slot_.index()], RowsOfThread{first_row_},
                           Partition::first_column(consumer_));
         }
         JG_DEVICE void give_back()
@@ -236,18 +244,17 @@ class MmaOp {
         const Slots &slots_;
         Ring &ring_;
         HeldStages<Ring> slot_;
-        u32 consumer_;
+        u32 consumer_, first_row_;
     };
 
   private:
     // Rows of the tile that a thread has of each multiplication: two.
     struct RowsOfThread {
-        u32 consumer;
+        u32 first_row; // of the warpgroup
 
         JG_DEVICE u32 first() const
         {
-            return Partition::first_row(consumer) + threadIdx.x / 32 % 4 * 16 +
-                   threadIdx.x % 32 / 4;
+            return first_row + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
         }
         static constexpr JG_DEVICE u32 step(u32 i)
         {
@@ -289,10 +296,9 @@ class MmaOp {
     JG_DEVICE Descriptors describe(u32 stage) const
     {
         const Tiles &tiles = tiles_[stage];
-        return {
-            descriptor<InputA<Config>>(tiles.a[0] + Partition::first_row(consumer_) * 128),
-            descriptor<InputB<Config>>(tiles.b[0] +
-                                       Partition::first_column(consumer_) * 128)};
+        return {descriptor<InputA<Config>>(tiles.a[0] + first_row_ * 128),
+                descriptor<InputB<Config>>(tiles.b[0] +
+                                           Partition::first_column(consumer_) * 128)};
     }
     // Those of the stage that is acquired next, here and not where they are used.
     JG_DEVICE void describe_next()
@@ -327,18 +333,18 @@ class MmaOp {
     // registers, times scales where there are some: `how` gives what adds, while the tensor
     // core works for the first rows; `then` is called when those are added. Meanwhile it
     // works for the other warpgroup.
-    template <class How, class Then>
+    template <u32 kBlocks, class How, class Then>
     JG_DEVICE void add_promoted(Stage &stage, How how, Then then)
     {
         const Descriptors tiles = kDescribesAhead ? next_ : describe(stage.index());
         start_part(tiles.a + a_step(0), tiles.b);
         const auto adder = how();
 #pragma unroll
-        for (u32 i = 0; i < kRowBlocks * kMmas; ++i) {
+        for (u32 i = 0; i < kBlocks * kMmas; ++i) {
             if (i > 0) {
                 start_part(tiles.a + a_step(i), tiles.b);
             }
-            const bool is_last = i + 1 == kRowBlocks * kMmas;
+            const bool is_last = i + 1 == kBlocks * kMmas;
             if (is_last) {
                 stages_.look_ahead();
                 if constexpr (kDescribesAhead) {
@@ -370,7 +376,7 @@ class MmaOp {
     }
 
     Accumulators &acc_;
-    u32 consumer_;
+    u32 consumer_, first_row_;
     const Tiles *tiles_;
     Consumer &stages_;
     Stage in_flight_;

@@ -92,7 +92,7 @@ class PingpongRoles {
         work.settle_at_stage(tiles, item.k_blocks > 0);
         typename Kernel::Mma::Accumulators sums;
         auto no_scales = Kernel::ScaleRingT::consumer(kernel_.smem.scales);
-        kernel_.multiply(tiles, no_scales, item, sums, epilogue);
+        kernel_.multiply(tiles, no_scales, TileShare<Config>(item, 0), sums, epilogue);
         math.pass_on(has_next);
         // Write D.
         work.enter(debug::Role::kEpilogue);

@@ -195,6 +195,17 @@ constexpr JG_DEVICE bool turns_last()
     }
 }
 
+// Are boxes of a tile of A left out of which a group has no rows?
+template <class Config>
+constexpr JG_DEVICE bool leaves_slices()
+{
+    if constexpr (Config::kGroups > 0 && Config::kGroupBy != GroupBy::kRows) {
+        return Config::kLeavesSlices;
+    } else {
+        return false;
+    }
+}
+
 // Boxes of a tile of A, of which the CTAs of a cluster that lies across a group's rows load
 // one each for both.
 template <class Config>
@@ -210,7 +221,12 @@ constexpr JG_DEVICE u32 turned_slices()
 template <class Config, class Cluster>
 class TileLoader {
     enum : bool { kPair = Cluster::kCtaGroup == 2 };
-    enum : u32 { kBRows = InputB<Config>::kRows };
+    enum : u32 {
+        kBRows = InputB<Config>::kRows,
+        // Boxes of a tile's rows of A.
+        kRowSlices = turned_slices<Config>() > 1 ? turned_slices<Config>()
+                                                 : static_cast<u32>(Cluster::kASlices)
+    };
     using LoaderA = OperandLoader<InputA<Config>, Cluster::kASlices, kPair,
                                   Config::kEvictFirst == EvictFirst::kA>;
     using TurnedLoaderA = OperandLoader<InputA<Config>, turned_slices<Config>(), kPair>;
@@ -247,9 +263,9 @@ class TileLoader {
     // Bytes that come of each of an item's blocks.
     JG_DEVICE u32 bytes_of(const WorkItem &work) const
     {
-        constexpr u32 kSlices = turned_slices<Config>();
+        constexpr u32 kSlices = kRowSlices;
         u32 bytes = InputA<Config>::kLoadedBytes + InputB<Config>::kLoadedBytes;
-        if constexpr (kSlices > 1) {
+        if constexpr (leaves_slices<Config>()) {
 #pragma unroll
             for (u32 slice = 1; slice < kSlices; ++slice) {
                 bytes -=
@@ -282,6 +298,11 @@ class TileLoader {
         if constexpr (turned_slices<Config>() > 1) {
             load_slices_of_a(tile, barrier, work, k);
             return;
+        }
+        if constexpr (leaves_slices<Config>()) {
+            if (!has_slice(work, cluster_.a_slice())) {
+                return;
+            }
         }
         LoaderA::load(tile, a_map_ + group_of(work), barrier, cluster_.a_mask(),
                       cluster_.a_slice(), work.row, k,
@@ -327,9 +348,9 @@ class TileLoader {
     // each warpgroup multiplies all of a tile's rows.
     static JG_DEVICE bool has_slice(const WorkItem &work, u32 slice)
     {
-        constexpr u32 kSliceRows = Config::kBlockM / turned_slices<Config>();
-        constexpr bool kLeavesOut = Config::kLeavesSlices;
-        return !kLeavesOut || slice == 0 || work.row + slice * kSliceRows < work.group_end;
+        constexpr u32 kSliceRows = Config::kBlockM / kRowSlices;
+        return !leaves_slices<Config>() || slice == 0 ||
+               work.row + slice * kSliceRows < work.group_end;
     }
 
     // Boxes have a slice of a tile's rows. CTAs of a turned cluster have the same rows and

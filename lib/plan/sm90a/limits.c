@@ -231,8 +231,8 @@ static void size_boxes(struct jg_trial *trial)
     derived->turned_slices = jg_sm90a_turned_slices(trial);
     if (derived->turned_slices > 1) {
         derived->a_box.rows /= derived->turned_slices;
-        derived->leaves_slices = layout->tile_m >= 128 && layout->pingpong == 0;
     }
+    derived->leaves_slices = jg_sm90a_leaves_slices(trial);
     derived->a_rows =
         jg_sm90a_loaded_rows(product, &product->a, &product->m, layout->tile_m,
                              layout->cluster_n * jg_product_gate_rows(product) == 1 &&
@@ -783,6 +783,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     }
     /* Once more: it is known how many tiles a CTA has. */
     trial->derived.output = choose_output(trial);
+    trial->derived.shares_short = jg_sm90a_shares_short(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
     trial->derived.first_loads = jg_first_loads(trial);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/math.h"
+#include "plan/groups.h"
+#include "plan/scale.h"
 #include "plan/sm90a/sm90a.h"
+
+enum {
+    SHARED_ROWS = 256
+}; /* of which each warpgroup has two blocks, one after the other */
 
 int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
                          const jit_gemm_dim *size, int tile, bool is_one_box)
@@ -21,6 +27,38 @@ int jg_sm90a_turned_slices(const struct jg_trial *trial)
     return product->a.is_mn_major || jg_loads_by_threads(product) || product->has_row_boxes
                ? 1
                : 2;
+}
+
+/* Where sums are added up in registers: else the tensor core works for the other warpgroup
+ * meanwhile, and bf16 in 256x128 took 0.97 to 1.02 of the time, more than in other tiles.
+ * C and matrices come for the rows that a warpgroup always has, and results that are
+ * counted or scaled by tiles need all of one. Beside scales of single columns no registers
+ * are left. */
+bool jg_sm90a_shares_short(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_output *output = &trial->derived.output;
+    const jit_gemm_scale *b_scale = &product->b.scale;
+    const bool has_column_scales =
+        b_scale->kind == JIT_GEMM_SCALE_BLOCK && b_scale->block_mn <= 1;
+    return jg_has_row_groups(product->group_by) &&
+           product->group_by != JIT_GEMM_GROUP_BY_ROWS && !product->d_is_transpose &&
+           trial->config.layout.tile_m == SHARED_ROWS &&
+           trial->config.layout.pingpong == 0 && jg_sm90a_promotes(product) &&
+           jg_product_gate_rows(product) == 1 && !output->reduces &&
+           output->loads_per_step == 0 && !jg_scale_is_square(&product->d.scale) &&
+           !has_column_scales;
+}
+
+bool jg_sm90a_leaves_slices(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (trial->derived.turned_slices > 1) {
+        return layout->tile_m >= 128 && layout->pingpong == 0;
+    }
+    return trial->derived.shares_short && layout->cluster_n == 2 &&
+           !trial->product.a.is_mn_major && !jg_loads_by_threads(&trial->product) &&
+           !trial->product.has_row_boxes;
 }
 
 enum {

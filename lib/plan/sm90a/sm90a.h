@@ -72,6 +72,11 @@ bool jg_sm90a_check_resident(struct jg_trial *trial);
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);
+/* Do both math warpgroups multiply rows of a tile of which a group has no more than half?
+ * When the way out is chosen. */
+bool jg_sm90a_shares_short(const struct jg_trial *trial);
+/* Are those boxes of a tile of A left out of which a group has no rows? */
+bool jg_sm90a_leaves_slices(const struct jg_trial *trial);
 
 /* Warps that bring scales which lie row by row, beside one of items. */
 struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes_items);

@@ -46,6 +46,7 @@
 #include <jg/sm100a/tmem.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/mma_op.cuh>
+#include <jg/sm90a/short_tile.cuh>
 #include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/row_scales.cuh>
@@ -520,7 +521,8 @@ void multiply_sm90a(const TilesOf<Config> &tiles, u32 team)
     {
         typename jg::sm90a::MmaOp<Config, NoStages>::Accumulators sums;
         jg::sm90a::MmaOp<Config, NoStages>::declare();
-        jg::sm90a::MmaOp<Config, NoStages> mma(team, &tiles, stages, sums);
+        jg::sm90a::MmaOp<Config, NoStages> mma(
+            team, jg::sm90a::MmaPartition<Config>::first_row(team), &tiles, stages, sums);
         jg::HeldStages<NoStages> stage(stages);
         mma.issue(stage, true);
     }

@@ -202,10 +202,11 @@ struct ScaledSumsSm90a {
         typename Scales::Consumer ring = scales.consumer();
         Mma::declare();
         {
-            Mma mma(team, tiles_at<Config>(host::shared), stages, acc);
+            const u32 row = jg::sm90a::MmaPartition<Config>::first_row(team);
+            Mma mma(team, row, tiles_at<Config>(host::shared), stages, acc);
             typename Mma::template ScaleReader<jg::ScaleSlots<Config>,
                                                typename Scales::Consumer>
-                reader(team, Scales::slots_to_read(), ring, item.k_blocks);
+                reader(team, row, Scales::slots_to_read(), ring, item.k_blocks);
             for (u32 k = 0; k < item.k_blocks; ++k) {
                 jg::HeldStages<NoStages> stage(stages);
                 mma.issue_scaled(stage, reader, k + 1 < item.k_blocks);

@@ -104,7 +104,51 @@ void check_all()
     }
 }
 
+struct ShortTileConfig : OrderConfig<256, 128, 1, 1, 1, false, 1> {
+    static constexpr u32 kGroups = 2;
+    static constexpr GroupBy kGroupBy = GroupBy::kOffsets;
+    static constexpr bool kSharesShort = true, kPromotesSums = true;
+    static constexpr bool kPingpong = false, kGateInA = false, kGated = false;
+};
+
 } // namespace
+
+TEST(group_halves, warpgroups_share_the_rows_of_a_short_tile)
+{
+    using Share = jg::sm90a::TileShare<ShortTileConfig>;
+    using Partition = jg::sm90a::MmaPartition<ShortTileConfig>;
+    for (const u32 begin : {0u, 1u, 300u}) {
+        for (u32 rows = 1; rows <= 300; ++rows) {
+            WorkItem whole{};
+            whole.row = begin;
+            whole.group_end = begin + rows;
+            std::map<u32, u32> found;
+            u32 most = 0;
+            for (u32 team = 0; team < 2; ++team) {
+                const Share own(whole, team);
+                const u32 first = own.item.row + Partition::first_row(team);
+                EXPECT(first == begin + own.first_row, "row %u of team %u", first, team);
+                if (first >= own.item.group_end) {
+                    continue; /* passed over */
+                }
+                const u32 blocks = own.has_one_block() ? 1 : 2;
+                for (u32 i = 0; i < 64 * blocks && first + i < own.item.group_end; ++i) {
+                    ++found[first + i];
+                }
+                EXPECT(own.item.group_end <= whole.group_end, "ends at %u",
+                       own.item.group_end);
+                most = std::max(most, blocks);
+            }
+            EXPECT(most == (rows <= 128 ? 1 : 2), "%u rows: %u blocks", rows, most);
+            EXPECT(found.size() == std::min(rows, 256u), "%u of %u rows",
+                   static_cast<u32>(found.size()), rows);
+            for (const auto &[row, count] : found) {
+                EXPECT(count == 1 && row >= begin && row < begin + rows, "row %u: %u", row,
+                       count);
+            }
+        }
+    }
+}
 
 TEST(group_halves, every_row_is_worked_on_once)
 {
