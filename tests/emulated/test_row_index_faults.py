@@ -103,6 +103,8 @@ SCALE_FAULTS = [
     ("the last row of A has no factor", "return row < param.batch_step", "return row + 1 < param.batch_step"),
     ("a vector's factors of its first row", "read(param, coord.col + i, coord.batch, i < coord.count)",
      "read(param, coord.col, coord.batch, i < coord.count)"),
+    ("a slot is full before its scales have landed", "ptx::copy_async_arrive(stage.full);",
+     "ptx::mbarrier_arrive(stage.full);"),
     ("the reference's scales of rows in order", "scale_row = found;", ""),
 ]
 
@@ -209,8 +211,8 @@ FAULTS = [
      "0, k, kOfA ? shape_.n : shape_.m"),
     ("nobody orders what threads have copied", "ptx::fence_proxy_async_shared();\n    }\n}\n\n// A stage",
      "}\n}\n\n// A stage"),
-    ("a stage is full before its copies have landed", "ptx::copy_async_arrive(stage.full);",
-     "ptx::mbarrier_arrive(stage.full);"),
+    ("a stage is full before its copies have landed", "ptx::copy_async_arrive(producer_.full(stage_));",
+     "ptx::mbarrier_arrive(producer_.full(stage_));"),
     ("a copied row's index is the neighbour's", "index[min_u32(first + i, end - 1)]",
      "index[min_u32((first + i) ^ 1, end - 1)]"),
     ("copied rows of the first group", "index_.base<const i32>(work.batch);\n            for",

@@ -264,7 +264,7 @@ Test(choose, tiles_in_turn_have_a_ring_for_matrices)
     cr_expect_eq(without.derived.lead_stages, 0);
 }
 
-Test(choose, tiles_in_turn_that_cannot_be_say_why)
+Test(choose, what_a_problem_keeps_a_config_from_is_said)
 {
     static const struct {
         const char *text, *config, *message;
@@ -276,6 +276,9 @@ Test(choose, tiles_in_turn_that_cannot_be_say_why)
          "problem.config: pingpong=1: there is no kernel for sums of 8-bit floats"},
         {"512x512x512 bf16 input_align=2", "pingpong=1 repack=none",
          "problem.config: pingpong=1: there is no kernel for A and B that threads load"},
+        {"512x512x512 bf16 input_align=2", "tile=128x128 cluster=1x1 stages=2 repack=none",
+         "problem.config: stages=2 is out of range: sm_90a, whose threads shift such "
+         "inputs, takes 3 to 16"},
         {"512x512x512 bf16 workspace=64m", "pingpong=1 split_k=2",
          "problem.config: pingpong=1: there is no kernel for split_k of more than 1"},
         {"512x512x512 bf16 c=f32", "tile=128x192 pingpong=1",
