@@ -31,8 +31,8 @@ KERNELS = {
     "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS,
                                  "--group-sizes", SKEWED, "--arch", "sm_90a",
                                  "--config", "tile=128x128 cluster=2x1"],
-    # Of 144 tiles 12 have the last round of 132 multiprocessors.
-    "halves of the last round": ["m=640", "n=2304", "k=64", "a=bf16", "groups=7", "--group-sizes", SKEWED,
+    # Of 18 tiles 2 have the last round of 4 multiprocessors.
+    "halves of the last round": ["m=640", "n=256", "k=64", "a=bf16", "groups=7", "--group-sizes", "1,130,1,75,300,0,127",
                                  "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1"],
     "launch control, transposed": ["m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS,
                                    "--group-sizes", MANY, "--arch", "sm_100a",
