@@ -145,6 +145,26 @@ static jit_gemm_status print_file(const char *path, const struct jg_recipe *reci
     return status;
 }
 
+/* Two that update a file at the same time would else each drop what the other wrote. */
+static jit_gemm_status write_lines(const char *path, const struct jg_recipe *recipe,
+                                   uint32_t flags)
+{
+    const bool update = (flags & JIT_GEMM_RECIPE_UPDATE) != 0;
+    struct jg_str text = {0};
+    int lock = -1;
+    if (update) {
+        JG_TRY(jg_file_lock(path, &lock));
+    }
+    jit_gemm_status status = print_file(path, recipe, update, &text);
+    if (status == JIT_GEMM_OK) {
+        status = (flags & JIT_GEMM_RECIPE_CHECK) != 0 ? jg_file_check(path)
+                                                      : jg_file_replace(path, &text);
+    }
+    jg_file_unlock(lock);
+    jg_str_free(&text);
+    return status;
+}
+
 jit_gemm_status jit_gemm_recipe_write(const jit_gemm_context *context, const char *path,
                                       const jit_gemm_recipe_line *lines, size_t count,
                                       uint32_t flags)
@@ -159,16 +179,10 @@ jit_gemm_status jit_gemm_recipe_write(const jit_gemm_context *context, const cha
                        "%u has others", flags);
     }
     struct jg_recipe recipe = {0};
-    struct jg_str text = {0};
     jit_gemm_status status = add_lines(context, lines, count, &recipe);
     if (status == JIT_GEMM_OK) {
-        status = print_file(path, &recipe, (flags & JIT_GEMM_RECIPE_UPDATE) != 0, &text);
-    }
-    if (status == JIT_GEMM_OK) {
-        status = (flags & JIT_GEMM_RECIPE_CHECK) != 0 ? jg_file_check(path)
-                                                      : jg_file_replace(path, &text);
+        status = write_lines(path, &recipe, flags);
     }
     jg_recipe_free(&recipe);
-    jg_str_free(&text);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,23 +103,53 @@ bool jg_file_write(int file, const struct jg_str *text)
     return code == 0;
 }
 
+enum { MOST_NAMES = 1000 };
+
+/* Of a name that is not there yet: a process of the same number that was killed may have
+ * left one, in another container or on another machine. -1 with errno. */
+static int create_temporary(const char *path, struct jg_str *ret_name)
+{
+    static atomic_uint number; /* two threads may write the same path */
+    int file = -1;
+    errno = EEXIST;
+    for (int i = 0; i < MOST_NAMES && file < 0 && errno == EEXIST; i++) {
+        jg_str_free(ret_name);
+        jg_str_printf(ret_name, "%s.%ld.%u.tmp", path, (long)getpid(),
+                      atomic_fetch_add(&number, 1));
+        if (ret_name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        file = open(ret_name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    0666);
+    }
+    return file;
+}
+
 /* Beside the path, of a name that no other call has. The text is the caller's to free. What
- * is there must be a file: a rename would put one in the place of a device or a link. */
+ * is there must be a file: a rename would put one in the place of a device or a link. Who
+ * may read and write it may do so with the new one. */
 static jit_gemm_status open_temporary(const char *path, struct jg_str *ret_temporary,
                                       int *ret_file)
 {
-    static atomic_uint number; /* two threads may write the same path */
     struct stat found;
-    if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+    const bool is_there = lstat(path, &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode)) {
         return jg_fail(JIT_GEMM_ERR_IO, "path", "name a file, or one that is not there yet",
                        "'%s' cannot be replaced: it is no regular file", path);
     }
-    jg_str_printf(ret_temporary, "%s.%ld.%u.tmp", path, (long)getpid(),
-                  atomic_fetch_add(&number, 1));
+    *ret_file = create_temporary(path, ret_temporary);
     JG_TRY(jg_str_status(ret_temporary));
-    *ret_file = open(ret_temporary->data,
-                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    return *ret_file >= 0 ? JIT_GEMM_OK : fail_write(ret_temporary->data, "created");
+    if (*ret_file < 0) {
+        return fail_write(ret_temporary->data, "created");
+    }
+    if (is_there && fchmod(*ret_file, found.st_mode & ACCESSPERMS) != 0) {
+        const jit_gemm_status status = fail_write(ret_temporary->data, "written");
+        close(*ret_file);
+        (void)unlink(ret_temporary->data);
+        return status;
+    }
+    return JIT_GEMM_OK;
 }
 
 jit_gemm_status jg_file_check(const char *path)
@@ -163,4 +194,48 @@ jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text)
     }
     jg_str_free(&temporary);
     return status;
+}
+
+/* ----------------------------------------------------------------------------- locks */
+
+enum { LOCK_TRIES = 1000, LOCK_WAIT_NS = 5000000 };
+
+static int open_folder(const char *path)
+{
+    struct jg_str folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        jg_str_puts(&folder, ".");
+    } else {
+        jg_str_add(&folder, path, (size_t)(slash - path) + 1);
+    }
+    const int opened =
+        folder.failed ? -1 : open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    jg_str_free(&folder);
+    return opened;
+}
+
+jit_gemm_status jg_file_lock(const char *path, int *ret_lock)
+{
+    static const struct timespec wait = {0, LOCK_WAIT_NS};
+    const int folder = open_folder(path);
+    int code = folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    for (int i = 0; i < LOCK_TRIES && (code == EWOULDBLOCK || code == EINTR); i++) {
+        (void)nanosleep(&wait, NULL);
+        code = flock(folder, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    }
+    if (code == EWOULDBLOCK) {
+        close(folder);
+        return jg_fail(JIT_GEMM_ERR_IO, "path", "try again when the others are done",
+                       "'%s' is being changed by others: its folder is locked", path);
+    }
+    *ret_lock = folder;
+    return JIT_GEMM_OK;
+}
+
+void jg_file_unlock(int lock)
+{
+    if (lock >= 0) {
+        close(lock);
+    }
 }

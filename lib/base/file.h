@@ -15,7 +15,12 @@ bool jg_file_write(int file, const struct jg_str *text);
 /* Could jg_file_replace write this file? Makes a temporary one and removes it. */
 jit_gemm_status jg_file_check(const char *path);
 /* Writes a file by a temporary one and a rename: a reader sees the old file or the whole
- * new one. IO naming "path", NO_MEMORY. */
+ * new one, which has the old one's permissions. IO naming "path", NO_MEMORY. */
 jit_gemm_status jg_file_replace(const char *path, const struct jg_str *text);
+/* For who reads a file and replaces it: threads and processes that ask for a file of the
+ * same folder wait for each other, five seconds at most. Where folders cannot be locked
+ * (NFS) nobody waits. IO naming "path". */
+jit_gemm_status jg_file_lock(const char *path, int *ret_lock);
+void jg_file_unlock(int lock);
 
 #endif

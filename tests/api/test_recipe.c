@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Recipes of a context: what they choose, where they do not, and how they are written. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api_fixture.h"
 #include "base/alloc.h"
+#include "base/file.h"
 #include "jit_gemm/recipe.h"
 
 #define HEAD "jit_gemm recipe 1\n"
@@ -243,14 +244,10 @@ Test(recipe, of_a_long_name_the_end_is_told)
 
 static void expect_file(const char *path, const char *expected)
 {
-    FILE *file = fopen(path, "rb");
-    cr_assert_not_null(file);
-    char *text = calloc(1, 8192);
-    cr_assert_not_null(text);
-    cr_expect_gt(fread(text, 1, 8191, file), 0);
-    fclose(file);
-    cr_expect_str_eq(text, expected);
-    free(text);
+    struct jg_str text = {0};
+    cr_assert_eq(jg_file_read(path, 8191, &text), JIT_GEMM_OK);
+    cr_expect_str_eq(jg_str_text(&text), expected);
+    jg_str_free(&text);
 }
 
 Test(recipe, what_is_written_is_taken_and_updated)
@@ -304,6 +301,46 @@ Test(recipe, what_is_written_is_taken_and_updated)
                  JIT_GEMM_ERR_IO);
     cr_expect_eq(unlink(path), 0);
     api_fixture_close(&fixture);
+}
+
+enum { WRITERS = 8, WRITES = 12, UPDATE = JIT_GEMM_RECIPE_UPDATE };
+static struct api_fixture shared;
+static char shared_path[128];
+
+static void *update_again_and_again(void *first)
+{
+    for (int i = 0; i < WRITES; i++) {
+        char text[96];
+        snprintf(text, sizeof(text), "%dx512x512 bf16 config=" TILE, *(int *)first + i);
+        const jit_gemm_problem problem = api_problem(text);
+        const jit_gemm_recipe_line line = {&problem, 0, 0};
+        cr_expect_eq(jit_gemm_recipe_write(shared.context, shared_path, &line, 1, UPDATE),
+                     0);
+    }
+    return NULL;
+}
+
+Test(recipe, who_update_a_file_at_the_same_time_drop_no_lines)
+{
+    pthread_t threads[WRITERS];
+    int first[WRITERS], lines = 0;
+    struct jg_str text = {0};
+    api_fixture_open(&shared);
+    snprintf(shared_path, sizeof(shared_path), "%s/r.recipe", shared.folder);
+    for (int i = 0; i < WRITERS; i++) {
+        first[i] = 1 + i * WRITES;
+        pthread_create(&threads[i], NULL, update_again_and_again, &first[i]);
+    }
+    for (int i = 0; i < WRITERS; pthread_join(threads[i++], NULL)) {
+    }
+    cr_assert_eq(jg_file_read(shared_path, 1 << 20, &text), JIT_GEMM_OK);
+    for (size_t i = 0; i < text.size; i++) {
+        lines += text.data[i] == '\n';
+    }
+    cr_expect_eq(lines, 1 + WRITERS * WRITES);
+    jg_str_free(&text);
+    cr_expect_eq(unlink(shared_path), 0);
+    api_fixture_close(&shared);
 }
 
 Test(recipe, candidates_begin_with_what_is_chosen)

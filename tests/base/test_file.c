@@ -72,6 +72,37 @@ Test(file, what_replaced_a_file_is_read_back_and_leaves_nothing_beside_it)
     cr_expect_eq(rmdir(folder), 0, "something else lies there");
 }
 
+/* A process that was killed left them, in a container where this one has its number. */
+Test(file, names_that_are_taken_are_no_error_and_permissions_stay)
+{
+    enum { TAKEN = 40 };
+    char folder[] = "/tmp/jg_file_XXXXXX";
+    char path[64], taken[TAKEN][96];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/text", folder);
+    struct jg_str text = {0};
+    jg_str_puts(&text, "a line\n");
+    for (int i = 0; i < TAKEN; i++) {
+        snprintf(taken[i], sizeof(taken[i]), "%s.%ld.%d.tmp", path, (long)getpid(), i);
+        FILE *file = fopen(taken[i], "w");
+        cr_assert(file != NULL && fclose(file) == 0);
+    }
+
+    cr_assert_eq(jg_file_replace(path, &text), JIT_GEMM_OK, "%s", jg_error_text());
+    cr_assert_eq(chmod(path, 0604), 0);
+    cr_assert_eq(jg_file_replace(path, &text), JIT_GEMM_OK, "%s", jg_error_text());
+
+    struct stat found;
+    cr_assert_eq(stat(path, &found), 0);
+    cr_expect_eq(found.st_mode & 0777, 0604);
+    jg_str_free(&text);
+    for (int i = 0; i < TAKEN; i++) {
+        cr_expect_eq(unlink(taken[i]), 0);
+    }
+    cr_expect_eq(unlink(path), 0);
+    cr_expect_eq(rmdir(folder), 0, "something else lies there");
+}
+
 static int size_signals;
 
 static void count_signal(int number)
