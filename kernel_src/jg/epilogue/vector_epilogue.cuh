@@ -18,10 +18,12 @@
 #include <jg/epilogue/accumulator.cuh>
 #include <jg/epilogue/element_store.cuh>
 #include <jg/epilogue/epilogue_for.cuh>
+#include <jg/epilogue/matrix_prefetch.cuh>
 #include <jg/epilogue/output_blocks.cuh>
 #include <jg/epilogue/scales.cuh>
 #include <jg/epilogue/staging.cuh>
 #include <jg/epilogue/user_epilogue.cuh>
+#include <jg/epilogue/vector_cursor.cuh>
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/cluster.cuh>
 
@@ -77,24 +79,7 @@ class VectorEpilogue : public NothingReadAhead {
     // With N a multiple of 8, a vector exists as a whole or not at all.
     using CoordT = VectorCoord<Config::kWholeVectors, Config::kOutputAlignment>;
 
-    // Where a thread is in a step: at a row of the warp's part, and at a vector of D.
-    struct Cursor {
-        u32 lane;
-        u32 pass, i; // of the turn that begins with that pass
-        CoordT coord;
-        D *target;
-        Staging staged;
-
-        JG_DEVICE u32 row() const
-        {
-            return kPassRows * pass + (kPassRows * i + lane / kAcross);
-        }
-        JG_DEVICE u32 vector() const
-        {
-            return lane % kAcross;
-        }
-        JG_DEVICE void end_vector() const {} // its vector is stored
-    };
+    using Cursor = VectorCursor<CoordT, D, Staging, kAcross, kPassRows>;
 
     // What has D's rows and columns, of the tile's batch or group.
     struct Matrices {
@@ -146,8 +131,10 @@ class VectorEpilogue : public NothingReadAhead {
         Inputs inputs;
         Team team(params.workspace, shape, tile, smem_, team_);
         Blocks blocks(staging_, team_);
+        prefetch_c(matrices.c, shape, tile, 0);
 #pragma unroll 1
         for (u32 step = 0; step < Load::kSteps; ++step) {
+            prefetch_c(matrices.c, shape, tile, step + 1);
             // Load: what needs no ring lands while accumulators are staged.
             const CoordT first = first_coord(shape, tile, step);
             inputs.operands.load_columns(params.operands, first);
@@ -385,6 +372,21 @@ class VectorEpilogue : public NothingReadAhead {
                         kPassRows * at.i + at.lane / kAcross, vector);
         } else {
             reader.seek(Partition::warp_row() + at.row() / 8 * 8, at.row() % 8, vector);
+        }
+    }
+
+    // Of the warp's part of a step, if there is that step.
+    template <class ShapeT>
+    JG_DEVICE void prefetch_c(const MatrixParam &c, const ShapeT &shape,
+                              const WorkTile &tile, u32 step) const
+    {
+        if constexpr (Config::kHasC && !Config::kIndexedD &&
+                      Config::kOutputAlignment <= kBits<C> / 8) {
+            if (beta_ != 0.0f && step < Load::kSteps) {
+                prefetch_rows<C, Partition::kWarpRows, Partition::kWarpCols>(
+                    c, shape, Load::row(tile, team_, step) + Partition::warp_row(),
+                    Load::col(tile, team_, step) + Partition::warp_col(), tile.batch);
+            }
         }
     }
 
