@@ -21,7 +21,9 @@
  * halves have a copy each of what all read. The numbers were first
  * fitted to 132 runs on an H200 (bench/results/2026-11-21-h200-sweep.txt) and 42 with 8-bit
  * inputs (2026-11-22-h200-8bit.txt); those of L2, of power and of latencies are fitted anew
- * since, to runs on an H100 that are named below.
+ * since, to runs on an H100 that are named below. What L2 gives where it holds all is
+ * since as an H200's choices want it: four that change with it take 0.96 of before on
+ * average (2026-11-27-h200-choice-alone.jsonl).
  */
 #define CLOCK_HZ 1.6e9
 /* Of a tensor core that has worked for less than POWER_US. */
@@ -43,11 +45,22 @@
  * n of them have 1 - exp(-n / FEW_CTAS): fitted to twelve lists of 33 to 64 rows whose last
  * rounds have 12 to 92 CTAs and 1.1 to 4.4 TB/s (2026-11-27-h200-few-rows.jsonl). */
 #define FEW_CTAS 42.0
+/* The part of adding up parts of K in a cluster that shows beside streamed weights: it
+ * comes behind their last bytes. Of 18 choices that change with it the time is 0.983 on
+ * average, 0.90 to 1.08 (2026-11-27-h200-choice-alone.jsonl). */
+#define SHOWN_SUMS 0.3
+/* What one tile of 256 columns, or of 128 rows, takes beside what is said of others where
+ * more rows than these stream all weights past it: 64x28672x4096 60.6 and 58.1 us in 64x256
+ * and 64x224 (two runs), of e4m3 33.4 and 31.6. With fewer rows they are alike
+ * (2026-11-27-h200-choice-alone.jsonl). */
+#define WIDE_TILES      1.04
+#define MOST_ALIKE_ROWS 48
 /* What tiles between 64x128 and 64x256 take beside what is said of others: of 33 to 64 rows
  * 0.91 to 1.10 of these in twenty problems, so that they are taken where they save more;
- * of 128 to 256 rows 1.05 to 1.13 (2026-11-27-h200-few-rows.jsonl). */
+ * of 128 to 256 rows 1.05 to 1.13 (2026-11-27-h200-few-rows.jsonl), and since rows that a
+ * problem lacks are left out 0.80 to 1.08. */
 #define BETWEEN_TILES          1.02
-#define BETWEEN_TILES_OF_OTHER 1.15
+#define BETWEEN_TILES_OF_OTHER 1.07
 #define LEAST_BETWEEN_ROWS     33
 #define MOST_FEW_ROWS          64
 /* A multiplication of few columns waits for its 64 rows of A from shared memory. */
@@ -57,7 +70,7 @@
 #define SCALED_WAIT_CLK       50.0 /* the same beside scales of blocks, whose own are below */
 #define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
-#define L2_BYTES_CLK_ALL_HELD 66.0
+#define L2_BYTES_CLK_ALL_HELD 72.0
 #define HELD_PART             0.45
 /* What neighbours have in common comes from L2 once, where they ask for it at about the
  * same time: for all of it where all tiles run at once, else for a part. Bytes of it per
@@ -159,39 +172,16 @@
 #define LEAST_MOVE_CLK 250.0 /* however few bytes a part has */
 #define HAND_ON_CLK    1500.0
 
-/* Where the CTAs of a cluster add up: bytes per clock that one reads of the others' shared
- * memory, and clocks until a warp knows what those of its number have stored, or sent.
- * Fitted to runs of 2 to 16 parts (2026-11-26-h100-parts.jsonl), as the four below, and to
- * 312 of 37 problems of few rows or tiles, whose choices lose 2.3 percent on average
- * (2026-11-26-h100-few-tiles.jsonl). */
-#define CLUSTER_SUMS_BYTES_CLK 56.0
-#define CLUSTER_HAND_ON_CLK    300.0
-#define CLUSTER_HAND_ONS       2
-/* What tiles of more than 64x128 take beside that, for each byte that they have more: in
- * the leader, where all sums come to and D goes out. Fitted to 67 runs of parts whose CTAs
- * share inputs or have larger tiles (2026-11-26-h100-shared-parts.jsonl). */
-#define LARGE_SUMS_BYTES     32768.0
-#define LARGE_SUMS_BYTES_CLK 48.0
-/* The same where each writes its share of D, of what comes from other CTAs
- * (2026-11-26-h100-divided.jsonl). */
-#define SHARE_BYTES_CLK 16.0
-/* The same of parts in a workspace that each write a share: clocks until all know that all
- * are there, with what each part adds to that, and bytes of a tile per clock that each of
- * them stores and loads. The bytes are fitted to 209 runs
- * (2026-11-26-h200-parallel-*.jsonl), clocks and parts to 77 of these and 78 more
- * (2026-11-27-h200-few-rows.jsonl): one number of clocks made 2 to 4 parts 1.09 and 32 to
- * 64 parts 0.87 of what they took. */
-#define PARALLEL_CLK       1400.0
-#define PARALLEL_PART_CLK  25.0
-#define PARALLEL_BYTES_CLK 32.0
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
  * and that come to it in all; and what all CTAs of a GPC draw at most, of inputs that L2
  * holds, and how much longer that takes of others, which come from memory more than once.
  * Neither the latency of a ring that several fill nor barriers of the cluster show beside
- * them. Fitted to 225 runs of such parts (2026-11-26-h100-*.jsonl). */
+ * them. Fitted to 225 runs of such parts (2026-11-26-h100-*.jsonl), what a GPC draws to
+ * eight choices of an H200 that change with it, 0.95 of before
+ * (2026-11-27-h200-choice-alone.jsonl): 970 bytes were an H100's. */
 #define PART_DRAWN_BYTES_CLK 75.0
 #define PART_TAKEN_BYTES_CLK 241.0
-#define PART_GPC_BYTES_CLK   970.0
+#define PART_GPC_BYTES_CLK   1100.0
 #define PART_HELD            0.9
 #define PART_FAR             1.39
 /* A block of K of such parts in a ring of four stages, for one in a longer ring: where both
@@ -575,27 +565,6 @@ static double count_block_clk(const struct jg_trial *trial)
                                jg_row_boxes_clk(trial, JG_SM90A_COPIED_ROWS, ROW_BOX_CLK)));
 }
 
-/* Each CTA reads its share of all parts, and then the leader those of all CTAs, unless each
- * writes its own. */
-static double count_sums_clk(const struct jg_trial *trial)
-{
-    if (jg_shares_in_workspace(&trial->config)) {
-        return PARALLEL_CLK + PARALLEL_PART_CLK * trial->config.launch.split_k +
-               2.0 * jg_split_cost_of(trial).sums_bytes / PARALLEL_BYTES_CLK;
-    }
-    if (jg_cluster_parts(&trial->config) <= 1) {
-        return 0.0;
-    }
-    const double bytes = jg_split_cost_of(trial).sums_bytes;
-    const double parts = jg_cluster_parts(&trial->config);
-    if (trial->derived.output.divided) {
-        return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK +
-               bytes * (parts - 1.0) / parts / SHARE_BYTES_CLK;
-    }
-    return CLUSTER_HAND_ONS * CLUSTER_HAND_ON_CLK + 2.0 * bytes / CLUSTER_SUMS_BYTES_CLK +
-           jg_larger(bytes - LARGE_SUMS_BYTES, 0.0) / LARGE_SUMS_BYTES_CLK;
-}
-
 /* What one warpgroup has left to multiply when the other is done with a tile. The stages
  * that are held back for it are not filled meanwhile: a lead that is no longer than a load
  * gains nothing. What it hides is known of fragments. */
@@ -630,7 +599,7 @@ static double count_tile_clk(const struct jg_trial *trial)
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
     const double group_clk = has_group_tiles ? GROUP_TILE_CLK : 0.0;
-    return jg_larger(epilogue.least, blocks_clk + group_clk + count_sums_clk(trial) +
+    return jg_larger(epilogue.least, blocks_clk + group_clk + jg_sm90a_sums_clk(trial) +
                                          epilogue.narrow_stores +
                                          jg_larger(epilogue.tile - count_lead_clk(trial),
                                                    LEAD_SHOWN * epilogue.tile));
@@ -758,11 +727,24 @@ static double memory_slowness_of(const struct jg_trial *trial)
            (is_filled ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 
-static double between_slowness_of(const struct jg_trial *trial)
+/* Does one wide tile have all of the rows, which weights stream past, each with all of K?
+ */
+static bool is_wide(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    return !product->d_is_transpose && trial->config.launch.split_k == 1 &&
+           (layout->tile_m > 64 || layout->tile_n >= 256) &&
+           product->m.size > MOST_ALIKE_ROWS && product->m.size <= MOST_FEW_ROWS &&
+           product->m.size < product->n.size;
+}
+
+/* Of tiles of certain sizes, which nothing else here tells. */
+static double tile_slowness_of(const struct jg_trial *trial)
 {
     const int64_t rows = trial->product.m.size;
     if (!jg_sm90a_streams_whole(trial)) {
-        return 1.0;
+        return is_wide(trial) ? WIDE_TILES : 1.0;
     }
     return rows >= LEAST_BETWEEN_ROWS && rows <= MOST_FEW_ROWS ? BETWEEN_TILES
                                                                : BETWEEN_TILES_OF_OTHER;
@@ -779,8 +761,10 @@ static double predict_rounds_us(const struct jg_trial *trial, double memory_us)
         return jg_overlap(whole_us + last_us, memory_us);
     }
     const double last_memory_us = memory_us * rounds.last_part;
+    const bool has_parts = jg_cluster_parts(&trial->config) > 1;
     return jg_overlap(whole_us, memory_us - last_memory_us) +
-           jg_overlap(last_us, last_memory_us * last_slowness_of(trial, &rounds));
+           jg_overlap(last_us, last_memory_us * last_slowness_of(trial, &rounds)) +
+           (has_parts ? SHOWN_SUMS * us_of(jg_sm90a_sums_clk(trial)) : 0.0);
 }
 
 void jg_sm90a_predict(struct jg_trial *trial)
@@ -794,6 +778,6 @@ void jg_sm90a_predict(struct jg_trial *trial)
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     const double memory_us = bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6;
     trial->derived.predicted_us =
-        predict_rounds_us(trial, memory_us) * between_slowness_of(trial) +
+        predict_rounds_us(trial, memory_us) * tile_slowness_of(trial) +
         count_launch_us(trial) + trial->derived.repack_us;
 }

@@ -111,6 +111,9 @@ static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
     return !trial->product.d_is_transpose && layout->tile_m == 64 &&
            layout->tile_n % 128 != 0;
 }
+/* Clocks of adding up a tile's parts of K, in a cluster or as shares in a workspace; 0
+ * where there are none, and of other orders in a workspace. */
+double jg_sm90a_sums_clk(const struct jg_trial *trial);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 
