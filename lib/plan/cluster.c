@@ -145,8 +145,9 @@ static int count_least(int cluster, const struct jg_device_facts *facts)
 
 /* A cluster lies in one GPC, which has whole pairs of multiprocessors. Devices differ in
  * how many each of theirs has: one H200 had no place for 32 clusters of 4. Clusters that
- * share inputs are a resident grid, of which those without a place find nothing left to do;
- * each cluster of parts has a tile. */
+ * share inputs are a resident grid, of which those without a place find nothing left to do,
+ * or ask launch control for tiles; each cluster of parts, and of a grid without either, has
+ * a tile. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts)
 {
     const int cluster = jg_cluster_ctas(config);
@@ -154,7 +155,8 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
     if (counted > 0) {
         return counted * cluster;
     }
-    if (jg_keeps_sums(config) && cluster > 2) {
+    const bool has_a_tile_each = config->launch.scheduler == JG_SCHEDULER_SINGLE;
+    if ((jg_keeps_sums(config) || has_a_tile_each) && cluster > 2) {
         return (int)jg_min(count_least(cluster, facts), facts->sm_count / cluster) *
                cluster;
     }

@@ -167,3 +167,22 @@ Test(choose_sm100a,
             .config.layout.cluster_m,
         4);
 }
+
+/* 36 clusters of 4, of which boards are sure to hold 30. Where each cluster has one tile
+ * the others are a round of their own. */
+Test(choose_sm100a, tiles_of_clusters_that_no_gpc_may_have_room_for_are_a_round_more)
+{
+    static const char text[] = "1536x1536x1536 bf16";
+    const struct jg_device_facts *unknown = &jg_arch_find("sm_100a")->default_facts;
+    struct jg_device_facts all = *unknown;
+    all.clusters_at_once[0] = 36;
+
+    const struct jg_choice pairs = choose_with(unknown, text);
+    const struct jg_choice fours = choose_with(
+        unknown, "1536x1536x1536 bf16 config=mma=256x128 cluster=4x1 scheduler=single");
+
+    cr_expect_eq(pairs.config.layout.cluster_m, 2);
+    cr_expect_eq(fours.derived.busy_ctas, 4 * 30);
+    cr_expect_gt(fours.derived.predicted_us, 1.4 * pairs.derived.predicted_us);
+    cr_expect_leq(choose_with(&all, text).derived.predicted_us, pairs.derived.predicted_us);
+}
