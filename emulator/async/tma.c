@@ -51,20 +51,29 @@ static bool moves_nothing(const struct emu_async *async, const struct emu_box *b
 
 /* --------------------------------------------------------------------------- the clock */
 
+/* A number of its own for a row outside of the matrix, behind those of all lines. */
+static uint64_t outside_line(struct emu_cta *cta, const struct emu_box *box, uint32_t row)
+{
+    const uint64_t beyond = UINT64_C(1) << 56;
+    uint64_t number = emu_time_place(cta, box->map.base);
+    for (unsigned i = 0; i < box->map.rank; i++) {
+        number = number * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)box->at[i];
+    }
+    return beyond | ((number + row) & (beyond - 1));
+}
+
 void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
                        struct emu_request *request)
 {
-    uint32_t outside = 0;
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
         if (at.to > at.from) {
             emu_levels_read_row(emu_time_levels(cta), request,
                                 emu_time_place(cta, at.address), at.to - at.from);
         } else {
-            outside++;
+            emu_levels_fill_row(emu_time_levels(cta), request, outside_line(cta, box, row));
         }
     }
-    emu_levels_fill_rows(emu_time_levels(cta), request, outside, outside == box->rows);
 }
 
 static struct emu_arrival fetch_time(struct emu_warp *warp, const struct emu_load *load)
@@ -366,7 +375,6 @@ bool emu_load_multicast(struct emu_warp *warp, const struct emu_insn *insn, unsi
     unsigned parity = load->barrier_cta->rank & 1;
     struct emu_arrival fetched = {0};
     if (emu_is_timed(warp->cta) && load->source_cta == NULL) {
-        warp->cta->time->sends_copies = true;
         fetched = fetch_time(warp, load);
     }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {

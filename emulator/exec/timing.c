@@ -79,42 +79,52 @@ void emu_time_watch(struct emu_warp *warp, const uint64_t *watched)
 
 /* ------------------------------------------------------------------------- issue slots */
 
-enum { SLOT_CLOCKS = 64 };
+enum { WORD_CLOCKS = 64, SLOT_CLOCKS = WORD_CLOCKS * EMU_SLOT_WORDS };
+
+static uint64_t *word_of(struct emu_issue_slot *slot, uint64_t at)
+{
+    return &slot->taken[at / WORD_CLOCKS % EMU_SLOT_WORDS];
+}
 
 uint64_t emu_issue_find(const struct emu_issue_slot *slot, uint64_t at)
 {
     at = at > slot->from ? at : slot->from;
-    while (at - slot->from < SLOT_CLOCKS && (slot->taken >> (at - slot->from) & 1) != 0) {
+    while (at - slot->from < SLOT_CLOCKS &&
+           (slot->taken[at / WORD_CLOCKS % EMU_SLOT_WORDS] >> at % WORD_CLOCKS & 1) != 0) {
         at++;
     }
     return at;
+}
+
+/* What lies more than the words before `at` is forgotten. */
+static void keep_until(struct emu_issue_slot *slot, uint64_t at)
+{
+    if (at - slot->from >= 2 * (uint64_t)SLOT_CLOCKS) {
+        *slot = (struct emu_issue_slot){.from = at / WORD_CLOCKS * WORD_CLOCKS};
+    }
+    while (at - slot->from >= SLOT_CLOCKS) {
+        *word_of(slot, slot->from) = 0;
+        slot->from += WORD_CLOCKS;
+    }
 }
 
 void emu_issue_take(struct emu_issue_slot *slot, uint64_t at, unsigned clocks)
 {
     for (unsigned i = 0; i < clocks; i++) {
         at = emu_issue_find(slot, at);
-        if (at - slot->from >= SLOT_CLOCKS) { /* half of the window stays behind it */
-            const uint64_t from = at - SLOT_CLOCKS / 2;
-            const uint64_t gone = from - slot->from;
-            slot->taken = gone < SLOT_CLOCKS ? slot->taken >> gone : 0;
-            slot->from = from;
-        }
-        slot->taken |= UINT64_C(1) << (at - slot->from);
+        keep_until(slot, at);
+        *word_of(slot, at) |= UINT64_C(1) << at % WORD_CLOCKS;
     }
 }
 
 /* ------------------------------------------------------------------------------ copies */
 
-/* CTAs by themselves fill a GPC one after the other, and share as all of it can. Clusters
- * go to one GPC after the other; of these only few are in step, and none where each CTA
- * copies for itself, as parts of K do. */
+/* CTAs by themselves lie beside each other, and share with their neighbours in the GPC;
+ * clusters go to one GPC after the other, and of these a pair of multiprocessors shares. */
 static unsigned sharers_of(const struct emu_cta *cta)
 {
     const struct emu_fetcher *fetcher = &sm_of(cta)->fetcher;
-    return cta->cluster->cta_count == 1 ? EMU_SHARED_BY_GPC
-           : cta->time->sends_copies    ? fetcher->neighbours
-                                        : fetcher->own;
+    return cta->cluster->cta_count == 1 ? fetcher->neighbours : fetcher->pair;
 }
 
 struct emu_request emu_time_request(struct emu_cta *cta)

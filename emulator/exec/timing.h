@@ -45,6 +45,7 @@ struct emu_time_insn {
     uint8_t stall;    /* enum emu_stall, where it blocks */
     bool meets;       /* it touches what others see: it must not run before them */
     bool tells;       /* of stores to other CTAs' memory, or reads it: these come first */
+    bool moves;       /* while it waits for registers, others of its block are issued */
     bool is_try_wait; /* waits inside the hardware */
     bool is_peek;   /* asks whether an mbarrier's phase is done, and goes on if it is not */
     uint16_t issue; /* clocks of the issue slot */
@@ -58,6 +59,7 @@ struct emu_time_insn {
 
 struct emu_warp_time {
     uint64_t clock; /* when it can issue next */
+    uint64_t last;  /* when the last of those issued that were not waited for */
     uint64_t begun, ended, issued;
     uint64_t stalls[EMU_STALL_COUNT];
     uint64_t *ready;    /* by register: time * 2, plus 1 where memory brings it */
@@ -74,11 +76,13 @@ struct emu_warp_time {
 
 #define EMU_SM_PARTS 4u
 
+#define EMU_SLOT_WORDS 4u
+
 /* The issue slot of a part: which clocks of the last few are taken. A warp that waits for
  * its registers takes a later clock, and others go before it. */
 struct emu_issue_slot {
-    uint64_t from;  /* the first clock that can still be had */
-    uint64_t taken; /* by bit, from `from` on */
+    uint64_t from;                  /* the first clock that can still be had */
+    uint64_t taken[EMU_SLOT_WORDS]; /* by clock, modulo their bits */
 };
 /* The first free clock, not before `at`. */
 uint64_t emu_issue_find(const struct emu_issue_slot *slot, uint64_t at);
@@ -128,9 +132,8 @@ struct emu_sm_time {
 
 struct emu_cta_time {
     struct emu_sm_time *sm;
-    uint64_t lull;     /* of the CTA, when its warps were last woken */
-    uint64_t there;    /* when all that its threads stored to other CTAs' memory is */
-    bool sends_copies; /* to several CTAs of its cluster */
+    uint64_t lull;  /* of the CTA, when its warps were last woken */
+    uint64_t there; /* when all that its threads stored to other CTAs' memory is */
 };
 
 struct emu_timer;
@@ -270,6 +273,8 @@ struct emu_timer {
     unsigned sm_count;
     struct emu_gpc *gpcs;
     unsigned next_cluster_gpc; /* where the next cluster is looked for first */
+    uint64_t
+        shares[EMU_MOST_PLACES]; /* CTAs by themselves that each place is still given */
     bool notes_products;
     uint64_t common;               /* see emu_waves_count, when the launch was stopped */
     struct emu_timing *result;     /* of the first grid's launch; never NULL */
@@ -291,6 +296,8 @@ bool emu_waves_extrapolate(const struct emu_timer *all, const struct emu_timer *
 /* timing_places.c: which multiprocessors there are, and which a cluster is given. */
 void emu_places_create(struct emu_timer *timer);
 void emu_places_free(struct emu_timer *timer);
+/* How many of so many CTAs by themselves, that begin together, each place is given. */
+void emu_places_share_out(struct emu_timer *timer, uint64_t ctas);
 /* Multiprocessors for all CTAs of a cluster, if they have room. `idle`: nothing runs. */
 bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
                      struct emu_sm_time **places);

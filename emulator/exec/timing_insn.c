@@ -293,6 +293,17 @@ static bool is_asked_again(const struct emu_program *program, uint32_t index)
            strcmp(next->words[0], "bra") == 0;
 }
 
+/* A clock, say: what it tells depends on when. */
+static bool reads_special(const struct ptx_insn *insn)
+{
+    for (unsigned i = 0; i < insn->operand_count; i++) {
+        if (insn->operands[i].kind == PTX_SPECIAL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct emu_time_insn *emu_time_insns(const struct emu_program *program,
                                      const struct emu_chip *chip, struct emu_arena *arena)
 {
@@ -306,6 +317,8 @@ struct emu_time_insn *emu_time_insns(const struct emu_program *program,
             infos[i].is_try_wait = false;
         }
         infos[i].tells = infos[i].meets && tells_of_stores(source);
+        infos[i].moves = infos[i].kind == EMU_TIME_PLAIN && !infos[i].meets &&
+                         infos[i].hold == 0 && !reads_special(source);
         list_registers(program, source, arena, &infos[i], NULL);
         infos[i].registers =
             emu_arena_alloc(arena, (infos[i].count + 1) * sizeof(*infos[i].registers));

@@ -6,6 +6,8 @@
 /* Where GPCs are not known: so many multiprocessors are at one half of L2, as many at the
  * other, so that clusters come to each in turn. */
 enum { HALF_SMS = 4 };
+/* Numbers of sharers: neighbours, and behind these pairs. */
+enum { FIRST_PAIR = EMU_MOST_SHARERS / 2 };
 
 void emu_places_create(struct emu_timer *timer)
 {
@@ -25,8 +27,8 @@ void emu_places_create(struct emu_timer *timer)
             struct emu_fetcher *fetcher = &timer->sms[sm].fetcher;
             timer->sms[sm].place = i;
             const unsigned number = of_gpc[chip->places[i].gpc]++;
-            fetcher->own = 1 + number;
-            fetcher->neighbours = EMU_MOST_SHARERS / 2 + number / chip->gpc_neighbours;
+            fetcher->neighbours = number / chip->gpc_neighbours;
+            fetcher->pair = FIRST_PAIR + number / 2;
             fetcher->gpc = &timer->gpcs[chip->places[i].gpc];
             fetcher->half = chip->places[i].gpc % EMU_L2_HALVES;
         }
@@ -102,14 +104,65 @@ static bool find_in_gpc(struct emu_timer *timer, const struct emu_launch *launch
     return false;
 }
 
-/* CTAs by themselves fill one GPC after the other; clusters go to one after the other, and
- * lie in one place. A device that has none large enough runs its clusters one by one, and
- * one that has too few multiprocessors by several CTAs on each. */
+static unsigned count_sms(const struct emu_timer *timer, unsigned place)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < timer->sm_count; i++) {
+        count += timer->sms[i].place == place ? 1 : 0;
+    }
+    return count;
+}
+
+/* Places of one pair of multiprocessors are filled. The others get one CTA after the other,
+ * on the first of each pair before any is given a second. */
+void emu_places_share_out(struct emu_timer *timer, uint64_t ctas)
+{
+    enum { PAIR = 2 };
+    const unsigned count = timer->chip->place_count;
+    unsigned sms[EMU_MOST_PLACES];
+    for (unsigned i = 0; i < count; i++) {
+        sms[i] = count_sms(timer, i);
+        timer->shares[i] = sms[i] <= PAIR && sms[i] <= ctas ? sms[i] : 0;
+        ctas -= timer->shares[i];
+    }
+    for (unsigned second = 0; second < PAIR; second++) {
+        for (bool given = true; given && ctas > 0;) {
+            given = false;
+            for (unsigned i = 0; i < count && ctas > 0; i++) {
+                if (timer->shares[i] < (second == 1 ? sms[i] : sms[i] / PAIR)) {
+                    timer->shares[i]++;
+                    ctas--;
+                    given = true;
+                }
+            }
+        }
+    }
+}
+
+/* The next place that has a share of the CTAs by themselves left. */
+static bool find_share(struct emu_timer *timer, const struct emu_launch *launch,
+                       struct emu_sm_time **places)
+{
+    for (unsigned i = 0; i < timer->chip->place_count; i++) {
+        if (timer->shares[i] > 0 && find_in(timer, launch, 0, i, places)) {
+            timer->shares[i]--;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* CTAs by themselves fill each GPC's share, one after the other; clusters go to one after
+ * the other, and lie in one place. A device that has none large enough runs its clusters
+ * one by one, and one that has too few multiprocessors by several CTAs on each. */
 bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, bool idle,
                      struct emu_sm_time **places)
 {
     const unsigned all = timer->chip->place_count, gpcs = timer->chip->gpc_count;
     const bool single = count_ctas(launch) == 1;
+    if (single && find_share(timer, launch, places)) {
+        return true;
+    }
     for (unsigned most = 0; !single && most < SM_CTAS; most++) {
         for (unsigned i = 0; i < gpcs; i++) {
             const unsigned gpc = (timer->next_cluster_gpc + i) % gpcs;

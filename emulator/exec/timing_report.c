@@ -6,16 +6,17 @@
 
 /*
  * Tensor cores that are busy take the power, and more of it at a faster clock, because that
- * needs a higher voltage: it grows with the part of the time that they are busy and with
- * the clock to the power of 2.5. Where that is more than the board may take, the clock
- * falls.
+ * needs a higher voltage. Where that is more than the board may take, the clock falls.
  */
 double emu_timing_power_mhz(const struct emu_timing *timing)
 {
-    const double left = timing->tensor_busy <= 0 ? 1
-                                                 : timing->chip->power_factor *
-                                                       pow(timing->tensor_busy, -1 / 2.5);
-    return timing->chip->boost_mhz * (left < 1 ? left : 1);
+    const struct emu_chip *chip = timing->chip;
+    if (timing->tensor_busy <= 0) {
+        return chip->boost_mhz;
+    }
+    const double left = chip->boost_mhz * chip->power_factor *
+                        pow(timing->tensor_busy, -chip->power_exponent);
+    return left < chip->tensor_mhz ? left : chip->tensor_mhz;
 }
 
 /* Where the time of tensor cores went: the parts add up to the launch. */

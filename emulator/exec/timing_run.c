@@ -4,6 +4,8 @@
  * time keep the order in which they were submitted, so that a launch runs the same way
  * every time.
  */
+#include <string.h>
+
 #include "exec/async.h"
 #include "exec/cluster.h"
 #include "exec/timing.h"
@@ -16,6 +18,9 @@ struct emu_time_event {
 
 /* A warp may run so far ahead of others in instructions that nobody else sees. */
 #define LOOKAHEAD 16u
+/* While an instruction waits for registers, others behind it are issued, as the assembler
+ * would put them before it: those of so many clocks. */
+#define AHEAD 128u
 /* Memory that is polled is asked again after so many clocks. */
 #define POLL_CLOCKS 200u
 #define L1_PLACES   256u
@@ -144,6 +149,10 @@ static uint64_t find_issue(const struct emu_warp *warp, const struct emu_time_in
 {
     const struct emu_warp_time *time = warp->time;
     uint64_t at = time->clock;
+    if (!info->moves && info->kind == EMU_TIME_PLAIN && time->last > at) {
+        at = time->last;
+        *ret_stall = EMU_STALL_DEPENDENCY;
+    }
     if (info->tells && warp->cta->time->there > at) {
         at = warp->cta->time->there;
         *ret_stall = EMU_STALL_MEMORY;
@@ -162,6 +171,14 @@ static uint64_t find_issue(const struct emu_warp *warp, const struct emu_time_in
         *ret_stall = EMU_STALL_ISSUE;
     }
     return at;
+}
+
+/* When the warp is at an instruction that it issues at `at`. */
+static uint64_t find_turn(const struct emu_warp *warp, const struct emu_time_insn *info,
+                          uint64_t at)
+{
+    const uint64_t clock = warp->time->clock;
+    return !info->moves ? at : at > clock + AHEAD ? at - AHEAD : clock;
 }
 
 static uint32_t active_lanes(const struct emu_warp *warp, const struct emu_insn *insn)
@@ -184,7 +201,11 @@ static void charge(struct emu_warp *warp, const struct emu_time_insn *info, uint
     if (result < time->clock) {
         result = time->clock + info->latency;
     }
-    time->clock += issue + (executed ? info->hold : 0);
+    if (info->moves) {
+        time->last = time->last > at + issue ? time->last : at + issue;
+    } else {
+        time->clock += issue + (executed ? info->hold : 0);
+    }
     time->issued += issue;
     if (executed && info->hold > 0) {
         time->stalls[info->stall] += info->hold;
@@ -245,15 +266,16 @@ static bool step(struct run *run, struct emu_warp *warp, bool *ret_goes_on)
         ends ? &at_the_end : &run->insns[cluster->grid->order][warp->pc];
     enum emu_stall stall = EMU_STALL_ISSUE;
     const uint64_t at = find_issue(warp, info, &stall);
+    const uint64_t turn_at = find_turn(warp, info, at);
     const uint64_t others = next_time(&run->timer);
     *ret_goes_on = false;
-    if (at > others && (info->meets || at > others + LOOKAHEAD)) {
-        queue_warp(&run->timer, warp, at);
+    if (turn_at > others && (info->meets || turn_at > others + LOOKAHEAD)) {
+        queue_warp(&run->timer, warp, turn_at);
         return true;
     }
-    warp->time->stalls[stall] += at - warp->time->clock;
-    warp->time->clock = at;
-    run->timer.now = at;
+    warp->time->stalls[stall] += turn_at - warp->time->clock;
+    warp->time->clock = turn_at;
+    run->timer.now = turn_at;
     const uint32_t lanes = ends ? 0 : active_lanes(warp, insn);
     if (info->fence > 0 && lanes != 0 && warp->time->fenced != insn) {
         warp->time->fenced = insn;
@@ -427,6 +449,7 @@ static bool admit_cluster(struct run *run)
             grid->queue.sampled != 0 ? grid->queue.sampled : resident_limit(grid);
         if (!grid->started) {
             emu_grid_start(run->grids, i);
+            emu_places_share_out(&run->timer, grid->cluster_total);
         }
         if (grid->resident_count >= limit ||
             !emu_places_find(&run->timer, launch, run->resident_count == 0, places)) {
@@ -620,6 +643,20 @@ static void sum_up(struct run *run)
 /* Clusters that run to their end where a part stands for all. */
 enum { PART_CLUSTERS = 4 };
 
+/* The clock falls where tensor cores work, whatever else does. */
+static double usual_mhz(const struct emu_launch *launch)
+{
+    const struct emu_program *program = launch->program;
+    for (uint32_t i = 0; i < program->insn_count; i++) {
+        const struct ptx_insn *insn = program->insns[i].source;
+        if (strcmp(insn->words[0], "wgmma") == 0 ||
+            strcmp(insn->words[0], "tcgen05") == 0) {
+            return launch->chip->tensor_mhz;
+        }
+    }
+    return launch->chip->boost_mhz;
+}
+
 static void open_run(struct run *run, struct emu_grid *grids, unsigned count,
                      struct emu_timing *result)
 {
@@ -627,7 +664,7 @@ static void open_run(struct run *run, struct emu_grid *grids, unsigned count,
     *run = (struct run){.grids = grids, .count = count, .has_room = true};
     run->timer = (struct emu_timer){
         .chip = launch->chip,
-        .mhz = launch->mhz > 0 ? launch->mhz : launch->chip->boost_mhz,
+        .mhz = launch->mhz > 0 ? launch->mhz : usual_mhz(launch),
         .sm_count = launch->sm_count,
         .result = result,
     };

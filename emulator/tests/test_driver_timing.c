@@ -9,23 +9,33 @@ TestSuite(driver_timing, .init = start_context);
 
 /*
  * chain: a loop of dependent additions. independent: as many that do not depend on each
- * other. copy: bulk copies of 4096 bytes each, one after the other, into shared memory.
- * poll: one CTA waits for a word that the other one stores.
+ * other. both: the ones, then the others. copy: bulk copies of 4096 bytes each, one after
+ * the other, into shared memory. poll: one CTA waits for a word that the other one stores.
  */
+#define TO_FIRST  "add.u32 %r1, %r1, %r0;\n"
+#define DEPENDENT TO_FIRST TO_FIRST TO_FIRST TO_FIRST TO_FIRST TO_FIRST TO_FIRST TO_FIRST
+#define TO_EACH                                                                \
+    "add.u32 %r2, %r2, %r0;\nadd.u32 %r3, %r3, %r0;\nadd.u32 %r4, %r4, %r0;\n" \
+    "add.u32 %r5, %r5, %r0;\n"
+#define OTHERS TO_EACH TO_EACH
 static const char ptx[] =
     ".version 8.6\n.target sm_100a\n.address_size 64\n"
     ".visible .entry chain(.param .u32 count)\n{\n"
     ".reg .b32 %r<4>;\n.reg .pred %p;\n"
     "ld.param.u32 %r0, [count];\nmov.u32 %r1, %tid.x;\n"
-    "loop:\nadd.u32 %r1, %r1, %r0;\nadd.u32 %r1, %r1, %r0;\nadd.u32 %r1, %r1, %r0;\n"
-    "add.u32 %r1, %r1, %r0;\nsub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
+    "loop:\n" DEPENDENT "sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
     "@%p bra loop;\nret;\n}\n"
     ".visible .entry independent(.param .u32 count)\n{\n"
     ".reg .b32 %r<6>;\n.reg .pred %p;\n"
     "ld.param.u32 %r0, [count];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.x;\n"
-    "mov.u32 %r3, %tid.x;\nmov.u32 %r4, %tid.x;\n"
-    "loop:\nadd.u32 %r1, %r1, %r0;\nadd.u32 %r2, %r2, %r0;\nadd.u32 %r3, %r3, %r0;\n"
-    "add.u32 %r4, %r4, %r0;\nsub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
+    "mov.u32 %r3, %tid.x;\nmov.u32 %r4, %tid.x;\nmov.u32 %r5, %tid.x;\n"
+    "loop:\n" OTHERS "sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
+    "@%p bra loop;\nret;\n}\n"
+    ".visible .entry both(.param .u32 count)\n{\n"
+    ".reg .b32 %r<6>;\n.reg .pred %p;\n"
+    "ld.param.u32 %r0, [count];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.x;\n"
+    "mov.u32 %r3, %tid.x;\nmov.u32 %r4, %tid.x;\nmov.u32 %r5, %tid.x;\n"
+    "loop:\n" DEPENDENT OTHERS "sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n"
     "@%p bra loop;\nret;\n}\n"
     ".visible .entry copy(.param .u64 from, .param .u32 count)\n{\n"
     ".reg .b32 %r<8>;\n.reg .b64 %d<4>;\n.reg .pred %p, %q;\n"
@@ -181,8 +191,19 @@ Test(driver_timing, a_chain_waits_for_its_results)
     const unsigned long long wide =
         time_loop("independent", 1001, 1, 32) - time_loop("independent", 1, 1, 32);
     cr_expect_eq(twice, 2 * once, "%llu and %llu", once, twice);
-    cr_expect_geq(once, wide + 9000,
-                  "3 dependent additions wait 3 clocks more each: %llu, %llu", once, wide);
+    cr_expect_geq(once, wide + 12000,
+                  "8 dependent additions put the branch behind them off by 13 clocks at "
+                  "least: %llu, %llu",
+                  once, wide);
+}
+
+/* The assembler would put them between those of the chain. */
+Test(driver_timing, others_are_issued_while_a_chain_waits)
+{
+    ASSERT_CU(cu.emuConfigure("timing=on"));
+    const unsigned long long chain = time_loop("chain", 1001, 1, 32);
+    const unsigned long long both = time_loop("both", 1001, 1, 32);
+    cr_expect_lt(both, chain + 2000, "%llu, the chain alone %llu", both, chain);
 }
 
 /* Four parts of a multiprocessor issue one instruction a clock each. */

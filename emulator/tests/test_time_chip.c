@@ -34,7 +34,8 @@ Test(time_chip, no_constant_was_forgotten)
             chip->cluster_bytes,  chip->copy_bytes,      chip->load_bytes,
             chip->fetch_lines,    chip->send_bytes,      chip->take_bytes,
             chip->remote_latency, chip->remote_interval, chip->home_bits,
-            chip->link_bytes_ns,  chip->link_latency};
+            chip->link_bytes_ns,  chip->link_latency,    chip->outside_bytes,
+            chip->power_exponent, chip->tensor_mhz};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }
@@ -362,24 +363,32 @@ Test(time_chip, a_line_under_way_is_waited_for)
     emu_levels_free(levels);
 }
 
-/* Rows outside of a matrix cost a multiprocessor no more than others, and all of them have
- * theirs in turn. */
-Test(time_chip, rows_of_zeros_are_filled_in_turn)
+/* Rows outside of a matrix cost one multiprocessor no more than others. Those of a GPC take
+ * its time in turn, but for the pair that asks for the same. */
+Test(time_chip, rows_outside_of_a_matrix_take_their_gpcs_time)
 {
-    enum { ROWS = 64, SMS = 132 };
+    enum { ROWS = 64, SMS = 16, BEGIN = 1000 };
     const struct emu_chip *chip = emu_chip_find("h200");
-    struct emu_levels *levels = emu_levels_create(chip, 1980, 1);
-    double took[SMS];
-    for (unsigned i = 0; i < SMS; i++) {
-        struct emu_fetcher fetcher = {.came =
-                                          emu_alloc(chip->fetch_lines * sizeof(double))};
-        struct emu_request request = {.at = 1000, .fetcher = &fetcher};
-        emu_levels_fill_rows(levels, &request, ROWS, false);
-        took[i] = emu_levels_serve(levels, &request) - 1000;
-        emu_free(fetcher.came);
+    for (unsigned shared = 0; shared < 2; shared++) {
+        struct emu_levels *levels = emu_levels_create(chip, 1980, 1);
+        struct emu_gpc *gpcs = emu_gpcs_create(chip);
+        double took[SMS];
+        for (unsigned i = 0; i < SMS; i++) {
+            struct emu_fetcher fetcher = {
+                .gpc = &gpcs[0],
+                .pair = 1 + i / 2,
+                .came = emu_alloc(chip->fetch_lines * sizeof(double))};
+            struct emu_request request = {.at = BEGIN, .fetcher = &fetcher};
+            for (uint64_t row = 0; row < ROWS; row++) {
+                emu_levels_fill_row(levels, &request, row + (shared ? i / 2 : i) * ROWS);
+            }
+            took[i] = emu_levels_serve(levels, &request) - BEGIN;
+            emu_free(fetcher.came);
+        }
+        const double all = ROWS * (SMS >> shared) * chip->outside_bytes / chip->gpc_bytes;
+        cr_expect_float_eq(took[0], ROWS, 40, "%f", took[0]);
+        cr_expect_float_eq(took[SMS - 1], all, 40, "%f and %f", took[SMS - 1], all);
+        emu_gpcs_free(gpcs, chip);
+        emu_levels_free(levels);
     }
-    cr_expect_float_eq(took[0], ROWS, 40, "%f", took[0]);
-    cr_expect_float_eq(took[SMS - 1], SMS * ROWS * chip->zero_rows[0], 100, "%f",
-                       took[SMS - 1]);
-    emu_levels_free(levels);
 }

@@ -18,8 +18,8 @@
  *   [trips]  a thread's copies and waits one after the other, on an H200
  *            (2026-11-27-h200-trips.jsonl)
  *   [gpc]    copies by chosen multiprocessors (2026-11-26-h100-gpc.jsonl)
- *   [block]  a block of K in 64x128 tiles takes 285 clocks, of which products read for 192:
- *            its 24 KiB come in 93 (256x2048x7168, 2026-11-26-h100-few-tiles.jsonl)
+ *   [beside] rows outside of a matrix beside others, products beside copies, on an H200
+ *            (2026-11-27-h200-beside.jsonl)
  *   [power]  docs/time-model.md, "Power"
  *   [plan]   as lib/plan uses it, on Hopper
  *   [fit]    fitted to measured times, see docs/time-model.md
@@ -37,7 +37,6 @@
 /* clang-format off */
 #define HOPPER \
     .sm = 90, .boost_mhz = 1980, /* [spec] */ \
-    .power_factor = 0.73, /* [power]: an H100 of 700 W */ \
     .alu_latency = 4, /* [H1] */ \
     .branch_latency = 8, /* [guess] */ \
     .special_latency = 20, /* [guess] */ \
@@ -49,7 +48,7 @@
     .gpu_fence_latency = 260, /* [sides]: 259 */ \
     .shared_latency = 29, /* [H1]: 29 to 33 */ \
     .shared_bytes = 128, /* [QRC] [H1] */ \
-    .copy_bytes = 256, /* [block] */ \
+    .copy_bytes = 2400, /* [beside]: 24 KiB take 5 to 13 clocks */ \
     .l1_latency = 38, /* [H1] */ \
     .l2_latency = 270, /* [H1]; 293 [trips] with the other half */ \
     .dram_latency = 327, .tma_missing = 327, .misses_vary = true, /* [trips] */ \
@@ -59,8 +58,8 @@
     .link_bytes_ns = 1400,   /* [sides]: 1380 to 1600 each way */ \
     .link_latency = 170,   /* [sides]: 163 to 179 */ \
     .l2_request_bytes = 48, /* [rows]: 90 lines a clock of all GPCs */ \
-    .gpc_neighbours = 6, /* [fit]: all could, in step */ \
-    .zero_rows = {0.16, 0.11}, /* [trips]: 0.08 to 0.17, 0.04 to 0.18 */ \
+    .gpc_neighbours = 9, /* [fit]: half of a GPC; all could, in step */ \
+    .outside_bytes = 320, /* [beside]: 290 to 440 */ \
     .gpc_count = 8, .place_count = 12, /* [gpc] */ \
     .places = {{8, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {16, 1}, \
                {16, 2}, {16, 3}, {16, 4}, {16, 5}, {18, 6}, {18, 7}}, /* [gpc] */ \
@@ -84,27 +83,37 @@
     .cluster_barrier_latency = 190, /* [H1] */ \
     .cancel_latency = 0, .mma_bytes = 4096, /* [H2]: 1024 bf16 products */ \
     .wgmma_latency = 40, /* [fit] */ \
-    .mma_floor = 16, .skew_us = 0.2, /* [fit] */ \
+    .mma_floor = 16, \
     .gap_us = 1.6 /* [gap] */
 /* clang-format on */
 
 static const struct emu_chip chips[] = {
     {.name = "h100",
      HOPPER,
+     .tensor_mhz = 1980,   /* [guess]: not measured */
+     .power_factor = 0.73, /* [power]: of 700 W */
+     .power_exponent = 0.4,
      .gpc_bytes = 540,      /* [gpc]: 530 to 546 */
      .launch_us = 0.7,      /* [fit] */
+     .skew_us = 0.2,        /* [fit] */
      .dram_bytes_ns = 3000, /* [plan]: 0.895 of 3350 */
      .l2_capacity = 50 * MIB /* [spec] */},
     {.name = "h200",
      HOPPER,
+     .tensor_mhz = 1800,   /* [beside]: one multiprocessor or all, zeros or not */
+     .power_factor = 0.70, /* [power]: of 700 W */
+     .power_exponent = 0.67,
      .gpc_bytes = 641,      /* 2026-11-26-h200-gpc-sharing.jsonl */
-     .launch_us = 1.2,      /* [fit] */
+     .launch_us = 0.47,     /* [beside]: 0.43 to 0.51, 0.7 behind stores */
+     .skew_us = 0.05,       /* [beside]: 0.02 to 0.05 */
      .dram_bytes_ns = 4290, /* [plan]: 0.895 of 4800 */
      .l2_capacity = 60 * MIB /* its driver */},
     {.name = "b200",
      .sm = 100,
      .boost_mhz = 1965,              /* [spec] */
+     .tensor_mhz = 1965,             /* [guess]: not measured */
      .power_factor = 0.766,          /* [power]: 8192^3 in 604 to 630 us, as published */
+     .power_exponent = 0.4,          /* [power] [same]: an H100's */
      .alu_latency = 4,               /* [QRC] */
      .branch_latency = 8,            /* [guess] */
      .special_latency = 20,          /* [guess] */
@@ -116,7 +125,7 @@ static const struct emu_chip chips[] = {
      .gpu_fence_latency = 277,       /* [QRC]: to 292; 783 where all write */
      .shared_latency = 24,           /* [QRC] */
      .shared_bytes = 128,            /* [QRC] [SEMI] */
-     .copy_bytes = 256,              /* [block] [same] */
+     .copy_bytes = 2400,             /* [beside] [same] */
      .l1_latency = 39,               /* [QRC] */
      .l2_latency = 301,              /* [QRC] */
      .dram_latency = 488,            /* [QRC]: 789 less 301 */
@@ -133,7 +142,7 @@ static const struct emu_chip chips[] = {
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */
      .tma_missing = 300,             /* [SEMI]: 1000 to the miss */
      .fetch_lines = 1024,            /* [trips] [same] */
-     .zero_rows = {0.16, 0.11},      /* [trips] [same] */
+     .outside_bytes = 320,           /* [beside] [same] */
      .fetch_bytes = 80,              /* [SEMI]: 79 to 81 */
      .load_bytes = 64,               /* [H1] [same] */
      .ingest_bytes = 128,            /* [guess]: the port of shared memory */

@@ -11,10 +11,11 @@ enum { EMU_MOST_PLACES = 16 };
  * says otherwise. */
 struct emu_chip {
     const char *name;
-    unsigned sm; /* 90, 100 */
-    double boost_mhz;
-    double power_factor; /* of the boost clock: left where tensor cores never rest, under a
-                          * load that goes on */
+    unsigned sm;                  /* 90, 100 */
+    double boost_mhz, tensor_mhz; /* at most: of all, and where tensor cores work */
+    double power_factor;   /* of the boost clock: left where tensor cores never rest, under
+                            * a load that goes on ... */
+    double power_exponent; /* ... and how the clock grows where they rest */
 
     /* Instructions. */
     unsigned alu_latency, branch_latency, special_latency, cvt_interval, mufu_latency,
@@ -30,14 +31,13 @@ struct emu_chip {
     bool misses_vary;
     unsigned atomic_latency;
     double l2_bytes_ns, dram_bytes_ns; /* of the chip */
-    double gpc_bytes;    /* that the multiprocessors of a GPC draw from L2, all together */
-    double zero_rows[2]; /* clocks that the chip takes for a row of a copy outside of the
-                          * matrix: of a box that has others, and of one that has none */
+    double gpc_bytes;     /* that the multiprocessors of a GPC draw from L2, all together */
+    double outside_bytes; /* of them, that a row of a copy outside of the matrix takes the
+                           * time of */
     unsigned
         fetch_lines; /* that copies of a multiprocessor ask for before the first comes */
-    unsigned gpc_neighbours; /* multiprocessors that share what is under way, where CTAs of
-                              * clusters send copies to each other; none where those copy
-                              * for themselves, all of a GPC where there are no clusters */
+    unsigned gpc_neighbours; /* multiprocessors of a GPC that share what is under way, where
+                              * CTAs are by themselves; of clusters a pair does */
     unsigned gpc_count;
     /* Where the CTAs of a cluster can lie, of all multiprocessors in order: how many, and
      * of which GPC. Those of a GPC follow each other. */

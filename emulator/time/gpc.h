@@ -12,9 +12,8 @@
 
 #define EMU_LINE_BYTES 128u
 
-/* Who shares a line has a number in the GPC: this one of all its multiprocessors, and
- * others below EMU_MOST_SHARERS. */
-enum { EMU_SHARED_BY_GPC = 0, EMU_MOST_SHARERS = 64 };
+/* Who shares a line has a number in the GPC, below this. */
+enum { EMU_MOST_SHARERS = 32 };
 
 struct emu_gpc {
     double latency; /* from the ask until a line comes, when nobody else draws */
@@ -37,11 +36,11 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double
 /* How a multiprocessor draws. Its copy engine asks for one line after the other. Only so
  * many are under way. */
 struct emu_fetcher {
-    struct emu_gpc *gpc;      /* NULL: not known, L2 hands out to all alike */
-    unsigned half;            /* of L2, that it is at */
-    unsigned neighbours, own; /* sharers: with those beside it in the GPC, with nobody */
-    double next;              /* when it can ask again */
-    double *came;             /* when its last lines left L2, by number */
+    struct emu_gpc *gpc;       /* NULL: not known, L2 hands out to all alike */
+    unsigned half;             /* of L2, that it is at */
+    unsigned neighbours, pair; /* sharers: with those beside it in the GPC, with one */
+    double next;               /* when it can ask again */
+    double *came;              /* when its last lines left L2, by number */
     uint32_t count;
 };
 

@@ -28,7 +28,6 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
         }
     }
     emu_spans_create(&levels->dram, levels->dram_rate, true);
-    emu_spans_create(&levels->zeros, part, false);
     return levels;
 }
 
@@ -41,7 +40,6 @@ void emu_levels_free(struct emu_levels *levels)
             emu_spans_free(&levels->halves[i].drawn);
         }
         emu_spans_free(&levels->dram);
-        emu_spans_free(&levels->zeros);
         emu_free(levels);
     }
 }
@@ -231,19 +229,24 @@ void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
     read_run(levels, request, address, bytes, true);
 }
 
-void emu_levels_fill_rows(struct emu_levels *levels, struct emu_request *request,
-                          uint32_t rows, bool are_all)
+void emu_levels_fill_row(struct emu_levels *levels, struct emu_request *request,
+                         uint64_t number)
 {
     const struct emu_chip *chip = levels->chip;
     struct emu_fetcher *fetcher = request->fetcher;
-    for (uint32_t i = 0; i < rows; i++) {
-        const double asked = ask_for_line(chip, fetcher, request->at, 0, true);
-        const double came = emu_spans_draw(&levels->zeros, asked, chip->zero_rows[are_all]);
-        fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
-        request->filled = came > request->filled ? came : request->filled;
-        if (request->begun == 0) {
-            request->begun = came;
-        }
+    struct emu_gpc *gpc = fetcher->gpc;
+    const double asked = ask_for_line(chip, fetcher, request->at, 0, true);
+    double came = 0;
+    if (gpc == NULL) {
+        came = emu_spans_draw(&levels->halves[request->half].drawn, asked,
+                              chip->outside_bytes);
+    } else if (!emu_gpc_shares(gpc, fetcher->pair, number, asked, &came)) {
+        came = emu_gpc_draw(gpc, fetcher->pair, number, asked, asked, chip->outside_bytes);
+    }
+    fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
+    request->filled = came > request->filled ? came : request->filled;
+    if (request->begun == 0) {
+        request->begun = came;
     }
 }
 

@@ -40,7 +40,6 @@ struct emu_levels {
     double l2_rate, dram_rate; /* bytes a clock */
     struct emu_server l2;      /* where GPCs draw: of the rest */
     struct emu_spans dram;
-    struct emu_spans zeros; /* rows of copies that lie outside of a matrix */
     struct emu_l2_half halves[EMU_L2_HALVES];
     uint32_t set_count; /* of a half */
     uint32_t tick;
@@ -74,9 +73,10 @@ void emu_levels_read(struct emu_levels *levels, struct emu_request *request,
  * the time of some bytes for it, however few are wanted. */
 void emu_levels_read_row(struct emu_levels *levels, struct emu_request *request,
                          uint64_t address, uint32_t bytes);
-/* ... of so many of which nothing lies in the matrix: they are filled with zeros. */
-void emu_levels_fill_rows(struct emu_levels *levels, struct emu_request *request,
-                          uint32_t rows, bool are_all);
+/* ... for one of which nothing lies in the matrix: zeros come. `number`: a line that only
+ * copies of this row ask for. */
+void emu_levels_fill_row(struct emu_levels *levels, struct emu_request *request,
+                         uint64_t number);
 void emu_levels_write(struct emu_levels *levels, struct emu_request *request,
                       uint64_t address, uint32_t bytes);
 /* When L2 has handed out all of it, and the GPC has drawn it. */
