@@ -359,7 +359,8 @@ Test(input_scales, sums_are_the_hosts_on_sm_100a)
 }
 
 /* Every form of either chip in every second way of asynchrony, and of whose turn it is.
- * JIT_GEMM_TEST_SEEDS=COUNT: all kinds and layouts, with so many seeds. */
+ * JIT_GEMM_TEST_SEEDS=COUNT: all kinds and layouts, with so many seeds, from
+ * JIT_GEMM_TEST_SEED on. */
 Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
 {
     static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
@@ -375,10 +376,12 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
         {"sm_100a", "mma=128x32 swap_ab=1 stages=2"},
     };
     const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const char *from = getenv("JIT_GEMM_TEST_SEED");
+    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
     const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
     const int step = wanted == NULL ? COUNT_OF(kinds) : 1;
     for (int i = 0; i < seeds * COUNT_OF(forms); i += wanted == NULL ? 2 : 1) {
-        const int seed = i / COUNT_OF(forms), form = i % COUNT_OF(forms);
+        const int seed = first + i / COUNT_OF(forms), form = i % COUNT_OF(forms);
         char settings[64];
         snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
                  modes[seed % 4], turns[(seed + seed / 4) % 4], seed);

@@ -355,7 +355,8 @@ Test(multiplied_scales, sums_of_cells_that_stages_share_are_the_hosts, .timeout 
 }
 
 /* One CTA, a pair and a transposed product in every way of asynchrony, and of whose turn it
- * is. JIT_GEMM_TEST_SEEDS=COUNT: of all types, with so many seeds. */
+ * is. JIT_GEMM_TEST_SEEDS=COUNT: of all types, with so many seeds, from
+ * JIT_GEMM_TEST_SEED on. */
 Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)
 {
     static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
@@ -369,8 +370,10 @@ Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)
         {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
     };
     const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const char *from = getenv("JIT_GEMM_TEST_SEED");
+    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
     const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
-    for (int seed = 0; seed < seeds; seed++) {
+    for (int seed = first; seed < first + seeds; seed++) {
         for (int i = 0; i < 3; i++) {
             char settings[64];
             snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
