@@ -147,6 +147,16 @@ def _check_packed(
             f"{size.value * batch} bytes",
             "docs/scales.md has the layouts",
         )
+    is_flat = len(view.shape) < 2
+    if is_row_or_column(scale) and not is_flat and count != size.value * batch:
+        own = (-(-rows // scale.block_mn), -(-columns // scale.block_k))
+        refuse(
+            name,
+            f"its shape is {view.shape}: the scales of these blocks are {own} and packed, "
+            f"{size.value * batch} bytes",
+            "give an array of that shape, a flat one of at least as many bytes, or say other "
+            f'blocks, problem="{name}=1x128"',
+        )
     if view.pointer != first or end - first != count:
         refuse(name, f"its strides {view.strides} have gaps", "copy it to a packed array")
 

@@ -156,6 +156,7 @@ class Types(CompilerTest):
         for wrong, why in (
             (a_scale[:, :1], "320 bytes"),
             (a_scale[1:], "320 bytes"),
+            (numpy.tile(a_scale, (2, 1)), r"\(80, 2\): .* are \(40, 2\) and packed, 320 bytes"),
             (numpy.asfortranarray(a_scale), "name a_scale_layout=column in the problem"),
             (numpy.repeat(a_scale, 2, 1)[:, ::2], r"strides \(4, 2\) .*, row; copy the array$"),
             (a_scale[::-1], r"strides \(-2, 1\) .*, row; copy the array$"),
@@ -325,6 +326,8 @@ class Types(CompilerTest):
                     self.assertEqual(scales[row, column], want)
                 with self.assertRaisesRegex(jit_gemm.ArgumentError, "d_scale: its shape is"):
                     kernel.run(a, b.T, out, d_scale=scales[:-1])
+                with self.assertRaisesRegex(jit_gemm.ArgumentError, "d_scale: .*that shape"):
+                    kernel.run(a, b.T, out, d_scale=numpy.tile(scales, 2))
 
 
 if __name__ == "__main__":
