@@ -32,16 +32,16 @@ static const struct jg_input_feature blackwell_inputs[] = {
 
 /* ------------------------------------------------------------------------- the chips */
 
-#define HOPPER                                                                             \
-    .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel",  \
-    .promoted_scales_header = "jg/tile/block_scales.cuh",                                  \
-    .pingpong_header = "jg/sm90a/pingpong_roles.cuh",                                      \
-    .part_clusters = jg_sm90a_part_clusters, .copied_rows = JG_SM90A_COPIED_ROWS,          \
-    .config_keys =                                                                         \
-        "kernel tile pingpong cluster stages raster raster_group out_stages pdl resident " \
-        "split_k split_order split_tail cluster_k repack group_maps row_boxes swap_ab "    \
-        "debug trace lineinfo",                                                            \
-    .candidate = jg_sm90a_candidate, .takes_parts = jg_sm90a_takes_parts,                  \
+#define HOPPER                                                                            \
+    .kernel_header = "jg/sm90a/gemm_kernel.cuh", .kernel_name = "jg::sm90a::gemm_kernel", \
+    .promoted_scales_header = "jg/tile/block_scales.cuh",                                 \
+    .pingpong_header = "jg/sm90a/pingpong_roles.cuh",                                     \
+    .part_clusters = jg_sm90a_part_clusters, .copied_rows = JG_SM90A_COPIED_ROWS,         \
+    .config_keys =                                                                        \
+        "kernel tile pingpong k_turns cluster stages raster raster_group out_stages pdl " \
+        "resident split_k split_order split_tail cluster_k repack group_maps row_boxes "  \
+        "swap_ab debug trace lineinfo",                                                   \
+    .candidate = jg_sm90a_candidate, .takes_parts = jg_sm90a_takes_parts,                 \
     .complete = jg_sm90a_complete, .derive = jg_sm90a_derive
 
 /* What the chips of the family have in common. */

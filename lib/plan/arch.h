@@ -56,6 +56,7 @@ struct jg_derived {
     bool shares_short;  /* do both math warpgroups multiply rows of a tile of which a group
                            has no more than half? */
     bool passes_items;  /* does a warp find items for those that multiply? */
+    bool k_turns;       /* have math warpgroups every other block of K each? */
     bool leaves_slices; /* are those left out of which a group has no rows? */
     enum jg_evict_first evict_first; /* of the product's A and B */
     jit_gemm_weights first_loads;    /* of the product's A and B, the one whose first stages

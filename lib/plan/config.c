@@ -53,6 +53,7 @@ static const struct config_key {
      .hint = "give MxN, such as mma=256x256"},
     {NUMBER(layout, cta_group, 1, 2), .hint = "give 1 or 2"},
     {NUMBER(layout, pingpong, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
+    {NUMBER(layout, k_turns, 0, 1), .shown = SHOWN_IF_SET, .hint = "give 0 or 1"},
     {KEY(cluster, layout.cluster_m), .numbers = 2, .low = 1, .high = MAX_CLUSTER,
      .hint = "give MxN, such as cluster=2x1"},
     {KEY(scheduler, launch.scheduler), .names = {"static", "single", "clc"},

@@ -96,8 +96,16 @@ jit_gemm_status jg_invariance_check_kernel(const jit_gemm_problem *problem,
 
 bool jg_invariance_check(struct jg_trial *trial)
 {
-    if (trial->problem->invariant == JIT_GEMM_INVARIANT_NONE ||
-        trial->config.launch.split_k <= 1) {
+    if (trial->problem->invariant == JIT_GEMM_INVARIANT_NONE) {
+        return true;
+    }
+    if (trial->config.layout.k_turns != 0) {
+        return jg_trial_reject(
+            trial,
+            "k_turns=1: every other block of K is added up by itself, so that a row's "
+            "bits would depend on the config: with invariant=m only k_turns=0");
+    }
+    if (trial->config.launch.split_k <= 1) {
         return true;
     }
     return jg_trial_reject(

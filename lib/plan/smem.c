@@ -18,7 +18,8 @@ enum {
     SCALE_RING_BYTES = 2816, /* unless that were fewer than LEAST_SLOTS: what the largest
                               * rings of tiles leave */
     LEAST_SLOTS = 2,
-    MOST_SLOTS = 8
+    MOST_SLOTS = 8,
+    TURN_SLOTS = 6 /* of warpgroups that have every other one: half of them each */
 };
 
 static int count_places(const jit_gemm_scale *scale, int rows)
@@ -39,7 +40,9 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
                        count_places(&product->b.scale, config->layout.tile_n);
     const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
     const int64_t slots =
-        jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
+        config->layout.k_turns != 0
+            ? TURN_SLOTS
+            : jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
     return (struct jg_scale_ring){(int)slots, slots * slot_bytes};
 }
 

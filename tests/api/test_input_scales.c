@@ -33,6 +33,7 @@ struct data {
     int64_t m, n, k, batch, columns; /* columns: of D */
     struct input a, b;
     float *d;
+    int64_t turns; /* sums of an element that are added up at last: 2 with k_turns=1 */
 };
 
 static void *allocate(size_t count, size_t bytes)
@@ -164,11 +165,12 @@ static float load_scale(const struct input *input, int64_t batch, int64_t row, i
                : 1;
 }
 
-/* As docs/scales.md has it. */
-static float sum_of(const struct data *data, int64_t batch, int64_t row, int64_t column)
+/* As docs/scales.md has it: of all blocks, or of every other one. */
+static float add_blocks(const struct data *data, int64_t batch, int64_t row, int64_t column,
+                        int64_t turn)
 {
     float sum = 0;
-    for (int64_t first = 0; first < data->k; first += 128) {
+    for (int64_t first = 128 * turn; first < data->k; first += 128 * data->turns) {
         float part = 0;
         for (int64_t k = first; k < first + 128 && k < data->k; k++) {
             part +=
@@ -179,6 +181,12 @@ static float sum_of(const struct data *data, int64_t batch, int64_t row, int64_t
         sum = fmaf(part, scale, sum);
     }
     return sum;
+}
+
+static float sum_of(const struct data *data, int64_t batch, int64_t row, int64_t column)
+{
+    const float sum = add_blocks(data, batch, row, column, 0);
+    return data->turns == 1 ? sum : sum + add_blocks(data, batch, row, column, 1);
 }
 
 /* What D must be; where two columns make one, their difference. */
@@ -265,6 +273,9 @@ static void run(jit_gemm_context *context, jit_gemm *gemm, struct data *data,
         args.a_scale.ld = args.b_scale.ld = 0;
         args.a_scale.batch_stride = args.b_scale.batch_stride = 0;
     }
+    jit_gemm_info info = {.struct_size = sizeof(info)};
+    emulated_check(jit_gemm_get_info(gemm, &info));
+    data->turns = strstr(info.config, "k_turns=1") != NULL ? 2 : 1;
     emulated_check(jit_gemm_run(gemm, &args, NULL));
     emulated_check(jit_gemm_device_download(context, data->d, args.d.pointer, d_bytes));
     const uint64_t addresses[] = {args.a.pointer, args.b.pointer, args.d.pointer,
@@ -369,7 +380,9 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
     static const struct {
         const char *arch, *config;
     } forms[] = {
-        {"sm_90a", "tile=64x128 stages=2"},
+        {"sm_90a", "tile=64x128 stages=2"}, /* with k_turns */
+        {"sm_90a", "tile=64x128 stages=3"},
+        {"sm_90a", "tile=64x160 swap_ab=1 stages=2"},
         {"sm_90a", "tile=128x128 cluster=2x1 stages=2"},
         {"sm_100a", "mma=128x64 stages=2"},
         {"sm_100a", "mma=256x64 cta_group=2 stages=2"},
@@ -701,102 +714,4 @@ Test(input_scales, without_k_d_is_beta_times_c)
         emulated_expect_half_of_c(context, text);
         jit_gemm_context_destroy(&context);
     }
-}
-
-/* ----------------------------------------------------------------------------- errors */
-
-/* What is wrong about the arguments of a launch. */
-struct mistake {
-    jit_gemm_arg a_scale, b_scale;
-    const char *message;
-};
-
-static void expect_refused(jit_gemm *gemm, const struct mistake *mistake, uint64_t memory,
-                           int64_t n)
-{
-    const jit_gemm_args args = {.struct_size = sizeof(args),
-                                .a = {.pointer = memory},
-                                .b = {.pointer = memory},
-                                .d = {.pointer = memory},
-                                .a_scale = mistake->a_scale,
-                                .b_scale = mistake->b_scale,
-                                .n = n};
-    cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", mistake->message);
-    cr_expect_eq(strncmp(jit_gemm_last_error(), mistake->message, strlen(mistake->message)),
-                 0, "%s, not %s", jit_gemm_last_error(), mistake->message);
-}
-
-enum { ADDRESS = 4096 }; /* nobody reads it */
-
-static void expect_all_refused(const char *text, const struct mistake *mistakes, int count,
-                               int64_t n)
-{
-    jit_gemm_context *context = open_context("sm_90a");
-    const jit_gemm_problem problem = emulated_problem(text);
-    jit_gemm *gemm = emulated_create(context, &problem);
-    for (int i = 0; i < count; i++) {
-        expect_refused(gemm, &mistakes[i], ADDRESS, n);
-    }
-    jit_gemm_destroy(&gemm);
-    jit_gemm_context_destroy(&context);
-}
-
-Test(input_scales, wrong_arguments_are_refused_by_name)
-{
-    const jit_gemm_arg right = {.pointer = ADDRESS};
-    const struct mistake mistakes[] = {
-        {{0}, right, "args.a_scale.pointer: the address of the scales is NULL; give a"},
-        {right, {0}, "args.b_scale.pointer: the address of the scales is NULL; give a"},
-        {{.pointer = ADDRESS, .ld = 131},
-         right,
-         "args.a_scale.ld: the leading dimension 131 of the scales is less than its row of "
-         "132 elements; give at least 132, or 0"},
-        {right,
-         {.pointer = ADDRESS, .ld = 2},
-         "args.b_scale.ld: the leading dimension 2 of the scales is less than its row of 3 "
-         "elements; give at least 3, or 0"},
-        {{.pointer = ADDRESS + 2},
-         right,
-         "args.a_scale.pointer: the address 0x1002 of the scales is misaligned: no multiple "
-         "of the 4 bytes of an element"},
-        {right,
-         {.pointer = ADDRESS, .batch_stride = -5},
-         "args.b_scale.batch_stride: the batch stride -5 of the scales is negative; give "
-         "elements between batches, 0 for packed, or JIT_GEMM_STRIDE_BROADCAST"},
-        {right,
-         {.pointer = ADDRESS, .value = 2},
-         "args.b_scale.value: the scales are a matrix and have no value (2); leave it zero"},
-    };
-    expect_all_refused(SIZES "a_scale=1x128 b_scale=128x128 a_scale_layout=column",
-                       mistakes, COUNT_OF(mistakes), 0);
-}
-
-Test(input_scales, scales_that_there_are_none_of_are_refused_by_name)
-{
-    const struct mistake mistakes[] = {
-        {{.pointer = ADDRESS},
-         {.pointer = ADDRESS},
-         "args.b_scale.pointer: an address is given, but this problem has no scales of B"},
-    };
-    const struct mistake with_ld[] = {
-        {{.pointer = ADDRESS, .ld = 4},
-         {0},
-         "args.a_scale.ld: the scales are a scalar and have no leading dimension (4)"},
-    };
-    expect_all_refused(SIZES "a_scale=1x128", mistakes, COUNT_OF(mistakes), 0);
-    expect_all_refused(SIZES "a_scale=tensor", with_ld, COUNT_OF(with_ld), 0);
-}
-
-Test(input_scales, halves_of_a_launch_are_whole_blocks)
-{
-    const struct mistake mistakes[] = {
-        {{.pointer = ADDRESS},
-         {.pointer = ADDRESS},
-         "args.n: half of B has 192 columns, which are no whole blocks of 128: one of scale "
-         "128x128 would belong to both; give halves of a multiple of the block's columns, "
-         "or blocks of 1x128"},
-    };
-    expect_all_refused("m=132 n=512 k=160 a=e4m3 d=f32 epilogue=difference pair=halves "
-                       "dynamic=n a_scale=1x128 b_scale=128x128",
-                       mistakes, COUNT_OF(mistakes), 384);
 }

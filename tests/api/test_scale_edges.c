@@ -2,8 +2,8 @@
 /*
  * Edges of the scales of MXFP8, MXFP4 and NVFP4: every code of a scale, that of a tensor,
  * blocks of zeros, NaN, no K at all, and what is refused; in the kernel of sm_100a and in
- * the reference kernel, on the emulator. Values are told from the bits by arithmetic of the
- * host's own.
+ * the reference kernel, on the emulator; and arguments of f32 scales. Values are told from
+ * the bits by arithmetic of the host's own.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -326,4 +326,106 @@ Test(scale_edges, floats_in_the_place_of_powers_of_two_are_refused_by_name)
                               "1x32 and type f32"),
                        "%s", jit_gemm_last_error());
     jit_gemm_context_destroy(&context);
+}
+
+/* ----------------------------------------------------------------------------- f32 */
+
+/* Scales of 1x128 and 128x128 beside e4m3: what is wrong about the arguments of a launch.
+ */
+struct mistake {
+    jit_gemm_arg a_scale, b_scale;
+    const char *message;
+};
+
+static void expect_refused(jit_gemm *gemm, const struct mistake *mistake, uint64_t memory,
+                           int64_t n)
+{
+    const jit_gemm_args args = {.struct_size = sizeof(args),
+                                .a = {.pointer = memory},
+                                .b = {.pointer = memory},
+                                .d = {.pointer = memory},
+                                .a_scale = mistake->a_scale,
+                                .b_scale = mistake->b_scale,
+                                .n = n};
+    cr_expect_neq(jit_gemm_run(gemm, &args, NULL), JIT_GEMM_OK, "%s", mistake->message);
+    cr_expect_eq(strncmp(jit_gemm_last_error(), mistake->message, strlen(mistake->message)),
+                 0, "%s, not %s", jit_gemm_last_error(), mistake->message);
+}
+
+#define SIZES    "m=132 n=260 k=288 batch=2 a=e4m3 d=f32 "
+#define COUNT(x) ((int)(sizeof(x) / sizeof((x)[0])))
+
+enum { ADDRESS = 4096 }; /* nobody reads it */
+
+static void expect_all_refused(const char *text, const struct mistake *mistakes, int count,
+                               int64_t n)
+{
+    jit_gemm_context *context = emulated_open("sm_90a", "sms=4");
+    const jit_gemm_problem problem = emulated_problem(text);
+    jit_gemm *gemm = emulated_create(context, &problem);
+    for (int i = 0; i < count; i++) {
+        expect_refused(gemm, &mistakes[i], ADDRESS, n);
+    }
+    jit_gemm_destroy(&gemm);
+    jit_gemm_context_destroy(&context);
+}
+
+Test(scale_edges, wrong_arguments_are_refused_by_name)
+{
+    const jit_gemm_arg right = {.pointer = ADDRESS};
+    const struct mistake mistakes[] = {
+        {{0}, right, "args.a_scale.pointer: the address of the scales is NULL; give a"},
+        {right, {0}, "args.b_scale.pointer: the address of the scales is NULL; give a"},
+        {{.pointer = ADDRESS, .ld = 131},
+         right,
+         "args.a_scale.ld: the leading dimension 131 of the scales is less than its row of "
+         "132 elements; give at least 132, or 0"},
+        {right,
+         {.pointer = ADDRESS, .ld = 2},
+         "args.b_scale.ld: the leading dimension 2 of the scales is less than its row of 3 "
+         "elements; give at least 3, or 0"},
+        {{.pointer = ADDRESS + 2},
+         right,
+         "args.a_scale.pointer: the address 0x1002 of the scales is misaligned: no multiple "
+         "of the 4 bytes of an element"},
+        {right,
+         {.pointer = ADDRESS, .batch_stride = -5},
+         "args.b_scale.batch_stride: the batch stride -5 of the scales is negative; give "
+         "elements between batches, 0 for packed, or JIT_GEMM_STRIDE_BROADCAST"},
+        {right,
+         {.pointer = ADDRESS, .value = 2},
+         "args.b_scale.value: the scales are a matrix and have no value (2); leave it zero"},
+    };
+    expect_all_refused(SIZES "a_scale=1x128 b_scale=128x128 a_scale_layout=column",
+                       mistakes, COUNT(mistakes), 0);
+}
+
+Test(scale_edges, scales_that_there_are_none_of_are_refused_by_name)
+{
+    const struct mistake mistakes[] = {
+        {{.pointer = ADDRESS},
+         {.pointer = ADDRESS},
+         "args.b_scale.pointer: an address is given, but this problem has no scales of B"},
+    };
+    const struct mistake with_ld[] = {
+        {{.pointer = ADDRESS, .ld = 4},
+         {0},
+         "args.a_scale.ld: the scales are a scalar and have no leading dimension (4)"},
+    };
+    expect_all_refused(SIZES "a_scale=1x128", mistakes, COUNT(mistakes), 0);
+    expect_all_refused(SIZES "a_scale=tensor", with_ld, COUNT(with_ld), 0);
+}
+
+Test(scale_edges, halves_of_a_launch_are_whole_blocks)
+{
+    const struct mistake mistakes[] = {
+        {{.pointer = ADDRESS},
+         {.pointer = ADDRESS},
+         "args.n: half of B has 192 columns, which are no whole blocks of 128: one of scale "
+         "128x128 would belong to both; give halves of a multiple of the block's columns, "
+         "or blocks of 1x128"},
+    };
+    expect_all_refused("m=132 n=512 k=160 a=e4m3 d=f32 epilogue=swiglu pair=halves "
+                       "dynamic=n a_scale=1x128 b_scale=128x128",
+                       mistakes, COUNT(mistakes), 384);
 }

@@ -296,7 +296,7 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile mma cta_group pingpong cluster scheduler k_group stages acc_stages raster "
+         "tile mma cta_group pingpong k_turns cluster scheduler k_group stages acc_stages raster "
          "raster_group out_stages pdl resident split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "

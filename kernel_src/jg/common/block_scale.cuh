@@ -121,4 +121,16 @@ constexpr JG_DEVICE bool promotes_block_scales()
             !IsSame<typename Config::BBlockScale, NoBlockScale>::value);
 }
 
+// Has each math warpgroup every other block of K of a tile (config `k_turns=1`)? Only where
+// sums are promoted so.
+template <class Config>
+constexpr JG_DEVICE bool takes_k_turns()
+{
+    if constexpr (promotes_block_scales<Config>()) {
+        return Config::kKTurns;
+    } else {
+        return false;
+    }
+}
+
 } // namespace jg

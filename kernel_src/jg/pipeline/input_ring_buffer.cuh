@@ -165,7 +165,12 @@ class InputConsumer {
         return state_.stage;
     }
 
-    // The next `count` stages are for another.
+    // The next stage is for another, or the next `count` are.
+    JG_DEVICE void pass()
+    {
+        is_full_ = false;
+        state_.advance();
+    }
     JG_DEVICE void pass(u32 count)
     {
         is_full_ = false;

@@ -10,6 +10,7 @@
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/consumer_order.cuh>
+#include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/sm90a/short_tile.cuh>
@@ -29,7 +30,9 @@ struct KernelContext {
     using Scheduler = typename SchedulerFor<Config, Cluster>::Type;
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
-    using Signals = WarpgroupSignals<Partition::kTeams, Cluster>;
+    using Turns = KTurns<Config>;
+    // Of a stage: both math warpgroups, or the one whose turn it is.
+    using Signals = WarpgroupSignals<Partition::kTeams / Turns::kWays, Cluster>;
     using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kLoadedBytes, Signals,
                                  stage_fillers<Config>(Roles::kLoadWarps)>;
     using ShapeT = Shape<Config, Params>;
@@ -46,7 +49,7 @@ struct KernelContext {
         // Whose results have a part for each group, which may lack rows.
         kReducesGroups = Epilogue::kReduces && lists_groups_together<Config>(),
     };
-    using ScaleRingT = ScaleRing<Config, Roles::kMathWarps>;
+    using ScaleRingT = ScaleRing<Config, Roles::kMathWarps / Turns::kWays>;
     enum : bool { kHasLoadRing = SmemT::kHasLoadRing };
     using OneCta = ClusterShape<1, 1>;
     using LoadRing = InputRingBuffer<Config::kEpilogueLoadStages, SmemT::kEpilogueLoadBytes,
@@ -57,6 +60,8 @@ struct KernelContext {
     using Partials = PartialSums<Config, Partition>;
     using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
     using Accumulators = RegisterAccumulators<Partition, typename Config::A>;
+    // What a warpgroup writes of a tile; without turns all that it multiplies.
+    using Sums = typename Accumulators::Registers;
     static_assert(sizeof(SmemT) <= Config::kSmemBytes &&
                       Config::kSmemBytes - sizeof(SmemT) <= alignof(SmemT),
                   "host and device disagree on shared memory");
@@ -194,10 +199,20 @@ struct KernelContext {
             }
             const TileShare<Config> own(item, consumer);
             prefetch_vectors(*this, own.item, consumer);
-            work.settle_at_stage(tiles, item.k_blocks > 0);
+            if constexpr (kScales) {
+                Turns::begin(tiles, consumer, item.k_blocks);
+                Turns::begin(scales, consumer, item.k_blocks);
+            }
+            work.settle_at_stage(tiles, item.k_blocks > Turns::first(consumer));
             // Add up the item's K.
-            typename Mma::Accumulators sums;
-            multiply(tiles, scales, own, sums, epilogue);
+            Sums sums;
+            if constexpr (Turns::kTakes) {
+                typename Mma::Accumulators all;
+                multiply(tiles, scales, own, all, epilogue);
+                Turns::add_up(smem.sums, kSumsBarrier, consumer, all, sums);
+            } else {
+                multiply(tiles, scales, own, sums, epilogue);
+            }
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
             write_item(epilogue, sums, tiles, own.item);
@@ -318,10 +333,11 @@ struct KernelContext {
                                            typename ScaleRingT::Consumer>
             reader(roles.consumer(), first_row, smem.scales, scales, k_blocks);
 #pragma unroll 1
-        for (u32 k = 0; k < k_blocks; ++k) {
+        for (u32 k = Turns::first(roles.consumer()); k < k_blocks; k += Turns::kWays) {
             auto stage = tiles.acquire();
+            Turns::next(tiles, k, k_blocks);
             settle_copies<Config>();
-            mma.template issue_scaled<kBlocks>(stage, reader, k + 1 < k_blocks);
+            mma.template issue_scaled<kBlocks>(stage, reader, k + Turns::kWays < k_blocks);
         }
     }
 
@@ -349,8 +365,8 @@ struct KernelContext {
 
     // Of an item's accumulators: to D, where all of K is in them or comes to them.
     template <class Boxes>
-    JG_DEVICE void write_item(EpilogueT &epilogue, typename Mma::Accumulators &sums,
-                              Boxes &boxes, const WorkItem &item) const
+    JG_DEVICE void write_item(EpilogueT &epilogue, Sums &sums, Boxes &boxes,
+                              const WorkItem &item) const
     {
         const auto of_d = Output::shape(shape, item);
         const WorkTile tile = Output::tile(item);
@@ -376,7 +392,7 @@ struct KernelContext {
 
     // Where K is split, adds up this part's accumulators and those of all others: of the
     // cluster, then of other clusters. Are they whole?
-    JG_DEVICE bool add_parts(typename Mma::Accumulators &sums, const WorkItem &item) const
+    JG_DEVICE bool add_parts(Sums &sums, const WorkItem &item) const
     {
         if constexpr (kClusterParts > 1) {
             if (!add_parts_of_cluster(sums, item)) {
@@ -401,8 +417,7 @@ struct KernelContext {
     }
 
     // Has this CTA the cluster's sums?
-    JG_DEVICE bool add_parts_of_cluster(typename Mma::Accumulators &sums,
-                                        const WorkItem &item) const
+    JG_DEVICE bool add_parts_of_cluster(Sums &sums, const WorkItem &item) const
     {
         const ClusterSumsT parts = parts_of_cluster(item);
         settle_parts(sums);
@@ -420,7 +435,7 @@ struct KernelContext {
     }
 
     // Before parts of K meet in shared memory.
-    static JG_DEVICE void settle_parts(typename Mma::Accumulators &sums)
+    static JG_DEVICE void settle_parts(Sums &sums)
     {
         if constexpr (kMeetsLater) {
             ptx::cluster_wait(); // the others' barriers are ready too

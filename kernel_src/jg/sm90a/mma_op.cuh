@@ -8,6 +8,7 @@
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
+#include <jg/sm90a/k_turns.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/scale_slots.cuh>
 
@@ -17,6 +18,7 @@ namespace jg::sm90a {
 template <class Config, class Consumer>
 class MmaOp {
     using Partition = MmaPartition<Config>;
+    using Turns = KTurns<Config>;
 
   public:
     enum : u32 { kRowBlocks = Partition::kRows / 64 };
@@ -32,7 +34,7 @@ class MmaOp {
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
     // Columns of a warpgroup whose own scales a thread has registers for.
-    enum : u32 { kMostHeld = 128 };
+    enum : u32 { kMostHeld = Partition::kTurns ? 160 : 128 };
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers, unless the problem is content with what they keep.
     enum : bool { kPromotes = Config::kPromotesSums };
@@ -53,7 +55,7 @@ class MmaOp {
     enum : bool { kClears = kPromotes || 1 < kWorkspaceParts<Config> };
 
   public:
-    using Accumulators = Accumulator<A>[kRowBlocks][Partition::kAccColumns / 2];
+    using Accumulators = Accumulator<A>[kRowBlocks][Partition::kSumColumns / 2];
 
     // The registers that the tensor core adds to: once, at the kernel's beginning.
     template <u32 kMma = 0>
@@ -208,8 +210,9 @@ class MmaOp {
             // second one hides the wait. On an H200 128x128 took 0.86 to 0.89 of the time
             // before it and 1.16 a block ahead, and in two parts of K 1.10; a block ahead
             // 128x96 took 0.90 to 0.97 and 128x64 in two parts 1.00, but 64x64 1.03.
-            kRefills = kOfColumns && Partition::kMmaColumns <= 96 && Config::kBlockM >= 128,
-            kBefore = kOfColumns && Partition::kMmaColumns == 128 &&
+            kRefills = kOfColumns && (Partition::kTurns || (Partition::kMmaColumns <= 96 &&
+                                                            Config::kBlockM >= 128)),
+            kBefore = kOfColumns && !kRefills && Partition::kMmaColumns == 128 &&
                       (Config::kSplitK == 1 || Config::kBlockM == 64),
         };
 
@@ -218,12 +221,13 @@ class MmaOp {
         JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &ring,
                               u32 k_blocks)
             : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer),
-              first_row_(first_row)
+              first_row_(first_row), k_(Turns::first(consumer)), k_blocks_(k_blocks)
         {
-            if (kAhead && k_blocks > 0) {
+            const bool has_blocks = k_ < k_blocks;
+            if (kAhead && has_blocks) {
                 scales = take().multiplied();
                 give_back();
-            } else if (kRefills && k_blocks > 0) {
+            } else if (kRefills && has_blocks) {
                 scales = take();
             }
         }
@@ -232,6 +236,8 @@ class MmaOp {
         {
             auto taken = ring_.acquire();
             slot_.replace_by(taken);
+            Turns::next(ring_, k_, k_blocks_);
+            k_ += Turns::kWays;
             return Scales(slots_.slot[slot_.index()], RowsOfThread{first_row_},
                           Partition::first_column(consumer_));
         }
@@ -245,6 +251,7 @@ class MmaOp {
         Ring &ring_;
         HeldStages<Ring> slot_;
         u32 consumer_, first_row_;
+        u32 k_, k_blocks_; // the next block, of all
     };
 
   private:

@@ -8,6 +8,7 @@
 #include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/item_slots.cuh>
+#include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/roles.cuh>
 #include <jg/tile/input_tiles.cuh>
 #include <jg/tile/line_ends.cuh>
@@ -42,7 +43,8 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
-    typename PartsStorage<Config, Roles::kMathWarps>::Type sums;
+    typename Select<takes_k_turns<Config>(), typename KTurns<Config>::Storage,
+                    typename PartsStorage<Config, Roles::kMathWarps>::Type>::Type sums;
     RowIndices<Config> rows;
     LineEnds<Config> line_ends;
     ItemSlots<Config> items;

@@ -152,7 +152,15 @@ void jg_sm90a_complete(struct jg_trial *trial)
     config->storage.acc_stages = 1;
     config->pipeline.k_group = 1;
     config->launch.resident = override->has_resident ? override->values.launch.resident : 0;
-    config->pipeline.stages =
-        override->has_stages ? override->values.pipeline.stages : choose_stages(trial);
+    const int stages = override->has_stages ? override->values.pipeline.stages : 0;
+    config->layout.k_turns = override->has_k_turns ? override->values.layout.k_turns
+                                                   : stages % JG_SM90A_CONSUMERS == 0 &&
+                                                         jg_sm90a_may_turn(trial);
+    config->pipeline.stages = stages > 0 ? stages : choose_stages(trial);
+    if (config->layout.k_turns != 0 && stages == 0) {
+        config->pipeline.stages =
+            (int)jg_max(config->pipeline.stages / JG_SM90A_CONSUMERS * JG_SM90A_CONSUMERS,
+                        JG_SM90A_CONSUMERS);
+    }
     choose_raster(trial);
 }

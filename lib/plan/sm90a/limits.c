@@ -199,8 +199,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
             jg_scale_ring_of(&trial->product, config).bytes +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
-            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
-            (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
+            jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
+            jg_row_indices_bytes(trial) + (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -714,14 +714,15 @@ static bool check_column_scales(struct jg_trial *trial)
             layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
             toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
     }
-    if ((layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
+    if (layout->k_turns != 0 ||
+        (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
         has_plain_rows(trial)) {
         return true;
     }
     return jg_trial_reject(
         trial,
         "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
-        "registers up to tile=%dx%d, or tile=256x128 where each row has, too, or none, TMA "
+        "registers up to tile=%dx%d, or tile=64x160 k_turns=1, or tile=256x128 where each row has, too, or none, TMA "
         "loads, and D is written from fragments, without C and pairs",
         layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
         MAX_SCALED_TILE);
@@ -751,10 +752,11 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
     if (!jg_group_maps_check(trial) || !check_pingpong(trial) ||
-        !check_square_scale(trial) || !check_tile(trial) || !check_gate(trial) ||
-        !check_cluster(trial) || !jg_split_check(trial) || !jg_groups_check(trial) ||
-        !jg_repack_check(trial) || !jg_sm90a_check_resident(trial) ||
-        !check_stages(trial) || !jg_out_stages_check(trial, &columns)) {
+        !jg_sm90a_check_turns(trial) || !check_square_scale(trial) || !check_tile(trial) ||
+        !check_gate(trial) || !check_cluster(trial) || !jg_split_check(trial) ||
+        !jg_groups_check(trial) || !jg_repack_check(trial) ||
+        !jg_sm90a_check_resident(trial) || !check_stages(trial) ||
+        !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm90a_smem(trial);
@@ -776,6 +778,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
     trial->derived.passes_items = passes_items(trial);
+    trial->derived.k_turns = trial->config.layout.k_turns != 0;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
     if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {

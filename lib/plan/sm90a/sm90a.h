@@ -69,6 +69,13 @@ enum { JG_SM90A_HALF_REGISTERS = 80 };
 /* May two CTAs, one of the next launch, have one? */
 bool jg_sm90a_check_resident(struct jg_trial *trial);
 
+/* May the math warpgroups have every other block of K of a tile each? */
+bool jg_sm90a_may_turn(const struct jg_trial *trial);
+/* Rejects k_turns=1 where they may not. */
+bool jg_sm90a_check_turns(struct jg_trial *trial);
+/* Of shared memory, where what they added up meets. */
+int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial);
+
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Warpgroups that have every other block of K of a whole tile (jg/sm90a/k_turns.cuh).
+ * On an H200 160x7168x2048 with scales of 1x128 of both took 9.0 us in 64x160 so, and 11.4
+ * in 128x128; tiles of 64x128 took 0.74 to 0.93 of the time of halves of columns
+ * (2026-11-27-h200-k-turns.jsonl). */
+#include "plan/groups.h"
+#include "plan/sm90a/sm90a.h"
+
+enum {
+    TURNS_ROWS = 64,    /* of a tile whose columns both would divide */
+    MOST_COLUMNS = 160, /* beside whose sums a thread holds their scales, too */
+    LEAST_COLUMNS = 32, /* each half of which is written */
+    ROUNDS = 2          /* of what they exchange, which is half of the tile's sums */
+};
+
+/* What keeps the warpgroups from it; NULL: nothing. */
+static const char *find_hindrance(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    if (!jg_product_promotes_scales(product)) {
+        return "A and B without f32 scales of blocks";
+    }
+    if (layout->tile_m != TURNS_ROWS || layout->tile_n < LEAST_COLUMNS ||
+        layout->tile_n > MOST_COLUMNS || layout->pingpong != 0) {
+        return "other tiles than 64x32 to 64x160";
+    }
+    if (product->is_gated) {
+        return "pairs";
+    }
+    if (product->group_by != JIT_GEMM_GROUP_NONE ||
+        product->a_rows == JIT_GEMM_ROWS_INDEXED) {
+        return "groups and rows by an index";
+    }
+    return jg_loads_by_threads(product) ? "A and B that threads load" : NULL;
+}
+
+bool jg_sm90a_may_turn(const struct jg_trial *trial)
+{
+    return find_hindrance(trial) == NULL && trial->config.launch.split_k <= 1 &&
+           trial->problem->invariant == JIT_GEMM_INVARIANT_NONE;
+}
+
+bool jg_sm90a_check_turns(struct jg_trial *trial)
+{
+    if (trial->config.layout.k_turns == 0) {
+        return true;
+    }
+    const char *why = find_hindrance(trial);
+    if (why == NULL && trial->config.launch.split_k > 1) {
+        why = "split_k of more than 1";
+    }
+    /* Who waits for a stage has seen all that was in it before. */
+    if (why == NULL && trial->config.pipeline.stages % JG_SM90A_CONSUMERS != 0) {
+        why = "an odd number of stages, of which each warpgroup has every other one";
+    }
+    return why == NULL ||
+           jg_trial_reject(trial, "k_turns=1: there is no kernel for %s", why);
+}
+
+int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    return layout->k_turns == 0
+               ? 0
+               : (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float) / ROUNDS;
+}
