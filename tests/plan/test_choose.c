@@ -280,6 +280,8 @@ Test(choose, what_a_problem_keeps_a_config_from_is_said)
          "problem.config: k_turns=1: there is no kernel for other tiles than 64x32 to 64x160"},
         {"512x512x512 e4m3 d=bf16 a_scale=1x128", "tile=64x192 k_turns=1",
          "problem.config: k_turns=1: there is no kernel for other tiles than 64x32 to 64x160"},
+        {"512x512x512 e4m3 d=bf16 dynamic=m,n,k a_scale=1x128", "tile=64x160 k_turns=1",
+         "problem.config: k_turns=1: there is no kernel for tiles of more than 128 columns"},
         {"512x512x512 e4m3 d=bf16 a_scale=1x128", "tile=64x128 k_turns=1 stages=3",
          "problem.config: k_turns=1: there is no kernel for an odd number of stages"},
         {"512x512x512 e4m3 d=bf16 a_scale=1x128 workspace=64m",

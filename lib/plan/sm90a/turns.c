@@ -7,10 +7,11 @@
 #include "plan/sm90a/sm90a.h"
 
 enum {
-    TURNS_ROWS = 64,    /* of a tile whose columns both would divide */
-    MOST_COLUMNS = 160, /* beside whose sums a thread holds their scales, too */
-    LEAST_COLUMNS = 32, /* each half of which is written */
-    ROUNDS = 2          /* of what they exchange, which is half of the tile's sums */
+    TURNS_ROWS = 64,            /* of a tile whose columns both would divide */
+    MOST_COLUMNS = 160,         /* beside whose sums a thread holds their scales, too */
+    LEAST_COLUMNS = 32,         /* each half of which is written */
+    MOST_DYNAMIC_COLUMNS = 128, /* where all sizes are read: more were seen to spill */
+    ROUNDS = 2 /* of what they exchange, which is half of the tile's sums */
 };
 
 /* What keeps the warpgroups from it; NULL: nothing. */
@@ -31,6 +32,11 @@ static const char *find_hindrance(const struct jg_trial *trial)
     if (product->group_by != JIT_GEMM_GROUP_NONE ||
         product->a_rows == JIT_GEMM_ROWS_INDEXED) {
         return "groups and rows by an index";
+    }
+    if (layout->tile_n > MOST_DYNAMIC_COLUMNS && product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
+        product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
+        product->k.mode == JIT_GEMM_DIM_DYNAMIC) {
+        return "tiles of more than 128 columns where all sizes are dynamic";
     }
     return jg_loads_by_threads(product) ? "A and B that threads load" : NULL;
 }
