@@ -157,10 +157,9 @@ void jg_sm90a_complete(struct jg_trial *trial)
                                                    : stages % JG_SM90A_CONSUMERS == 0 &&
                                                          jg_sm90a_may_turn(trial);
     config->pipeline.stages = stages > 0 ? stages : choose_stages(trial);
-    if (config->layout.k_turns != 0 && stages == 0) {
-        config->pipeline.stages =
-            (int)jg_max(config->pipeline.stages / JG_SM90A_CONSUMERS * JG_SM90A_CONSUMERS,
-                        JG_SM90A_CONSUMERS);
+    if (config->layout.k_turns != 0 && stages == 0) { /* each has half of them */
+        config->pipeline.stages -= config->pipeline.stages % JG_SM90A_CONSUMERS;
+        config->pipeline.stages = (int)jg_max(config->pipeline.stages, JG_SM90A_CONSUMERS);
     }
     choose_raster(trial);
 }
