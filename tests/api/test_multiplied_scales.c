@@ -305,14 +305,14 @@ Test(multiplied_scales, sums_of_a_pair_are_the_hosts)
 {
     expect_one(2, SIZES, "mma=256x64 cta_group=2 stages=2", "sms=4,async=reorder,seed=4");
     expect_one(0, "m=300 n=300 batch=1", 320, "mma=256x256 cta_group=2 cluster=4x1",
-                 "sms=4,async=latest,seed=5");
+               "sms=4,async=latest,seed=5");
 }
 
 /* Scales of four blocks of 128 lie in a word, in which parts of three blocks begin. */
 Test(multiplied_scales, sums_of_parts_of_k_are_the_hosts)
 {
     expect_one(3, "workspace=64m " SIZES, "mma=128x64 split_k=3",
-                 "sms=4,async=random,seed=6");
+               "sms=4,async=random,seed=6");
 }
 
 Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
@@ -399,9 +399,9 @@ Test(multiplied_scales, sums_of_tiles_that_begin_inside_a_piece_are_the_hosts)
 Test(multiplied_scales, sums_of_768_columns_are_the_hosts)
 {
     expect_one(0, "m=20 n=768 batch=1", 64, "mma=128x160 cluster=1x4",
-                 "sms=8,async=latest,seed=8");
+               "sms=8,async=latest,seed=8");
     expect_one(1, "m=260 n=768 batch=1", 64, "mma=256x224 cta_group=2 cluster=2x2",
-                 "sms=8,async=random,seed=9");
+               "sms=8,async=random,seed=9");
 }
 
 Test(multiplied_scales, sums_of_every_rest_of_k_are_the_hosts)
@@ -409,7 +409,7 @@ Test(multiplied_scales, sums_of_every_rest_of_k_are_the_hosts)
     static const int sizes[] = {32, 64, 96, 192, 1056, 1152, 1504, 2880};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         expect_one(i, "m=33 n=40 batch=1", sizes[i], "mma=128x64 stages=3",
-                     "sms=4,async=reorder,seed=10");
+                   "sms=4,async=reorder,seed=10");
     }
 }
 

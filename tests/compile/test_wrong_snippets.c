@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrong snippets that the compiler refuses: the words and the place that the table says from the snippet
- * compiled by itself, and of every third the same ones from a whole kernel. */
+/* Wrong snippets that the compiler refuses: the words and the place that the table says
+ * from the snippet compiled by itself, and of every third the same ones from a whole
+ * kernel. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,20 +18,19 @@ enum {
     WARPGROUP_WARPS = 4,
     WARPGROUP_THREADS = 128,
     MATH_WARPS = JG_SM90A_CONSUMERS * WARPGROUP_WARPS,
-    MAX_REGISTERS = 168, /* 65536 / 384, in steps of 8 */
-    OUTPUT_ROWS = 64,    /* of a store tile of D and of a box of a matrix */
-    MMA_COLUMNS = 64,    /* of a wgmma that the kernel has, a multiple of these */
-    TEAM_LANES = 64,     /* columns of D that a warpgroup has of a transposed tile */
+    MAX_REGISTERS = 168,       /* 65536 / 384, in steps of 8 */
+    WIDE_TRANSPOSE_ROWS = 256, /* and half as many columns */
+    OUTPUT_ROWS = 64,          /* of a store tile of D and of a box of a matrix */
+    MMA_COLUMNS = 64,          /* of a wgmma that the kernel has, a multiple of these */
+    TEAM_LANES = 64,           /* columns of D that a warpgroup has of a transposed tile */
     MIN_STAGES = 2,
     MIN_SHIFTED_STAGES = 3, /* one is read until the next is full, one is under way */
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
-    LINE_END_BYTES = 16,            /* of a line that is shifted: its last chunk */
-    ITEM_SLOTS_BYTES = 160,         /* of both math warpgroups (jg/sm90a/item_slots.cuh) */
-    MAX_BUSY_ACCUMULATORS = 128,    /* of a thread */
-    MAX_PROMOTED_COLUMNS = 192,     /* of a warpgroup with a second set of accumulators */
-    MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
-    MAX_SCALED_TILE = 128 /* rows and columns, where these have scales of their own */
+    LINE_END_BYTES = 16,         /* of a line that is shifted: its last chunk */
+    ITEM_SLOTS_BYTES = 160,      /* of both math warpgroups (jg/sm90a/item_slots.cuh) */
+    MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
+    MAX_PROMOTED_COLUMNS = 192   /* of a warpgroup with a second set of accumulators */
 };
 
 const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
@@ -411,8 +410,8 @@ static bool check_panels(struct jg_trial *trial)
 static bool has_wide_transpose(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    return trial->product.d_is_transpose && layout->tile_m == 2 * MAX_SCALED_TILE &&
-           layout->tile_n == MAX_SCALED_TILE;
+    return trial->product.d_is_transpose && layout->tile_m == WIDE_TRANSPOSE_ROWS &&
+           layout->tile_n == WIDE_TRANSPOSE_ROWS / 2;
 }
 
 /* A warpgroup has 64 columns of D, and 16 rows of it at least; or 128 of both. */
@@ -675,59 +674,6 @@ static bool has_whole_pairs(const struct jg_trial *trial)
     return trial->product.n.size % (2 * (int64_t)trial->config.layout.tile_n) == 0;
 }
 
-/* Is there room for 32 scales of columns beside a warpgroup's 128 rows? What else was tried
- * spills. */
-static bool has_plain_rows(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    return trial->config.layout.tile_n <= MAX_SCALED_TILE &&
-           product->a.scale.block_mn <= 1 && !trial->problem->is_gated &&
-           trial->problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
-           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
-           !jg_loads_by_threads(product);
-}
-
-static bool are_sizes_dynamic(const struct jg_product *product)
-{
-    return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
-           product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
-           product->k.mode == JIT_GEMM_DIM_DYNAMIC;
-}
-
-/* Scales of single columns are as many values more as a quarter of a warpgroup's columns
- * has: larger tiles were seen to spill, and those of more than 96 columns where a cluster
- * shares rows and all sizes are read. */
-static bool check_column_scales(struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_matrix *b = &trial->product.b;
-    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1) {
-        return true;
-    }
-    if (layout->cluster_n > 1 && layout->tile_n > MAX_SHARED_SCALED_COLUMNS &&
-        are_sizes_dynamic(&trial->product)) {
-        return jg_trial_reject(
-            trial,
-            "tile=%dx%d cluster=%dx%d: each column of %c has scales of its own, for which "
-            "sm_90a has registers up to %d columns where all sizes are dynamic and a cluster "
-            "has several tiles of columns; cluster=2x1 fits",
-            layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
-            toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
-    }
-    if (layout->k_turns != 0 ||
-        (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
-        has_plain_rows(trial)) {
-        return true;
-    }
-    return jg_trial_reject(
-        trial,
-        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
-        "registers up to tile=%dx%d, or tile=64x160 k_turns=1, or tile=256x128 where each row has, too, or none, TMA "
-        "loads, and D is written from fragments, without C and pairs",
-        layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
-        MAX_SCALED_TILE);
-}
-
 /* Staging buffers, partial sums and groups know one step of lanes of a transposed tile. */
 static bool check_wide_transpose(struct jg_trial *trial)
 {
@@ -780,7 +726,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.passes_items = passes_items(trial);
     trial->derived.k_turns = trial->config.layout.k_turns != 0;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
-    if (!check_column_scales(trial) || !check_wide_transpose(trial) ||
+    if (!jg_sm90a_check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {
         return false;
     }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+
 #include "base/math.h"
 #include "plan/scale.h"
 #include "plan/sm90a/sm90a.h"
 
 enum {
-    WARP_ROWS = 32,   /* a row of each lane */
-    LEAST_ROWS = 128, /* of a tile: fewer are copied as fast, one by one */
+    MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
+    MAX_SCALED_TILE = 128, /* rows and columns, where these have scales of their own */
+    WARP_ROWS = 32,        /* a row of each lane */
+    LEAST_ROWS = 128,      /* of a tile: fewer are copied as fast, one by one */
     MOST_OF_BOTH = 256,
     SPARE_WARPS = 3 /* beside the one that loads tiles, less those of items */
 };
@@ -48,4 +52,54 @@ struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes
     return (struct jg_row_warps){
         .a = (int)jg_min(of_a, jg_ceil_div(a, WARP_ROWS)),
         .b = b == 0 ? 0 : (int)jg_min(warps - of_a, jg_ceil_div(b, WARP_ROWS))};
+}
+
+/* Is there room for 32 scales of columns beside a warpgroup's 128 rows? What else was tried
+ * spills. */
+static bool has_plain_rows(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    return trial->config.layout.tile_n <= MAX_SCALED_TILE &&
+           product->a.scale.block_mn <= 1 && !trial->problem->is_gated &&
+           trial->problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
+           !jg_loads_by_threads(product);
+}
+
+bool jg_sm90a_are_sizes_dynamic(const struct jg_product *product)
+{
+    return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
+           product->k.mode == JIT_GEMM_DIM_DYNAMIC;
+}
+
+bool jg_sm90a_check_column_scales(struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_matrix *b = &trial->product.b;
+    if (b->scale.kind != JIT_GEMM_SCALE_BLOCK || b->scale.block_mn > 1) {
+        return true;
+    }
+    if (layout->cluster_n > 1 && layout->tile_n > MAX_SHARED_SCALED_COLUMNS &&
+        jg_sm90a_are_sizes_dynamic(&trial->product)) {
+        return jg_trial_reject(
+            trial,
+            "tile=%dx%d cluster=%dx%d: each column of %c has scales of its own, for which "
+            "sm_90a has registers up to %d columns where all sizes are dynamic and a cluster "
+            "has several tiles of columns; cluster=2x1 fits",
+            layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
+            toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
+    }
+    if (layout->k_turns != 0 ||
+        (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
+        has_plain_rows(trial)) {
+        return true;
+    }
+    return jg_trial_reject(
+        trial,
+        "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
+        "registers up to tile=%dx%d, or tile=64x160 k_turns=1, or tile=256x128 where each row "
+        "has, too, or none, TMA loads, and D is written from fragments, without C and pairs",
+        layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
+        MAX_SCALED_TILE);
 }

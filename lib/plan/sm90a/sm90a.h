@@ -71,6 +71,12 @@ bool jg_sm90a_check_resident(struct jg_trial *trial);
 
 /* May the math warpgroups have every other block of K of a tile each? */
 bool jg_sm90a_may_turn(const struct jg_trial *trial);
+bool jg_sm90a_are_sizes_dynamic(const struct jg_product *product);
+/* Rejects tiles where each column has scales of its own and there are no registers for
+ * them: scales of single columns are as many values more as a quarter of a warpgroup's
+ * columns has. Larger tiles were seen to spill, and those of more than 96 columns where a
+ * cluster shares rows and all sizes are read. Reads the output's form. */
+bool jg_sm90a_check_column_scales(struct jg_trial *trial);
 /* Rejects k_turns=1 where they may not. */
 bool jg_sm90a_check_turns(struct jg_trial *trial);
 /* Of shared memory, where what they added up meets. */

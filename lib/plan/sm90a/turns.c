@@ -33,9 +33,7 @@ static const char *find_hindrance(const struct jg_trial *trial)
         product->a_rows == JIT_GEMM_ROWS_INDEXED) {
         return "groups and rows by an index";
     }
-    if (layout->tile_n > MOST_DYNAMIC_COLUMNS && product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
-        product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
-        product->k.mode == JIT_GEMM_DIM_DYNAMIC) {
+    if (layout->tile_n > MOST_DYNAMIC_COLUMNS && jg_sm90a_are_sizes_dynamic(product)) {
         return "tiles of more than 128 columns where all sizes are dynamic";
     }
     return jg_loads_by_threads(product) ? "A and B that threads load" : NULL;

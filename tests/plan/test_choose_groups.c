@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice for groups on sm_90a: tiles that they waste, orders, rows that differ. */
+#include <criterion/criterion.h>
+
+#include "plan_fixture.h"
+
+static struct jg_choice choose(const char *text)
+{
+    return plan_choose(plan_hopper(), text);
+}
+
+/* Groups end within a tile: their last one is half empty on average. Clusters that take two
+ * tiles of a group's rows waste no more than those that take two of its columns, because
+ * they lie across the rows where one tile suffices; tiles of twice the rows waste twice as
+ * much. */
+Test(choose, groups_count_what_their_last_tiles_waste)
+{
+    const struct jg_choice one =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=1x1");
+    const struct jg_choice down =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1");
+    const struct jg_choice across =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=1x2");
+    cr_expect_eq(one.derived.tiles, (512 / 128 * 8 + 8 / 2) * 112);
+    cr_expect_eq(down.derived.tiles, one.derived.tiles);
+    cr_expect_eq(across.derived.tiles, one.derived.tiles);
+    const struct jg_choice tall =
+        choose("m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=256x128 cluster=1x1");
+    cr_expect_eq(tall.derived.tiles, (512 / 256 * 8 + 8 / 2) * 224);
+    /* Fewer rows than half a tile: each group has one. */
+    const struct jg_choice few =
+        choose("m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=64x256 cluster=1x1");
+    cr_expect_eq(few.derived.tiles, 8 * 112);
+}
+
+/* A large group has several tiles along its rows, which read its B once: a choice that the
+ * config leaves. */
+Test(choose, orders_of_groups_suit_large_ones_too)
+{
+    plan_expect_config(
+        plan_hopper(),
+        "m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1",
+        "raster=m raster_group=8 ");
+    plan_expect_config(
+        plan_hopper(),
+        "m=4096 n=28672 k=4096 a=bf16 groups=8 config=tile=128x256 cluster=2x1 "
+        "raster=n",
+        "raster=n raster_group=2 ");
+    plan_expect_config(plan_hopper(),
+                       "m=64 n=28672 k=4096 a=bf16 groups=8 config=tile=128x32 swap_ab=1",
+                       "raster=m raster_group=4 ");
+    plan_expect_config(
+        plan_hopper(),
+        "m=8 n=28672 k=4096 a=bf16 groups=8 group_by=counts config=tile=128x32 "
+        "swap_ab=1",
+        "raster=m raster_group=1 ");
+}
+
+/* Of many groups of few rows some have more than a tile of as many: their weights are read
+ * again. So the choice takes larger ones, which cost next to nothing. */
+Test(choose, groups_of_few_rows_may_be_skewed)
+{
+    const struct jg_choice sixteen =
+        choose("m=2048 n=4096 k=7168 a=bf16 groups=256 config=swap_ab=1 tile=128x16");
+    const struct jg_choice stacked = choose("m=2048 n=4096 k=7168 a=bf16 groups=256");
+    cr_expect_eq(sixteen.derived.tiles, 296 * 32);
+    cr_expect_gt(stacked.config.layout.swap_ab ? stacked.config.layout.tile_n
+                                               : stacked.config.layout.tile_m,
+                 16);
+}
+
+/* Each group's B passes through L2 once: a cluster reads it for two tiles of rows. */
+Test(choose, groups_of_many_rows_share_b)
+{
+    static const char *const texts[] = {"m=131072 n=4096 k=7168 a=bf16 groups=256",
+                                        "m=4096 n=28672 k=4096 a=bf16 groups=8",
+                                        "m=65536 n=1536 k=4096 a=bf16 groups=128"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct jg_config config = choose(texts[i]).config;
+        cr_expect_eq(config.layout.tile_m * config.layout.cluster_m, 256, "%s", texts[i]);
+        cr_expect_eq(config.layout.cluster_n, 1, "%s", texts[i]);
+    }
+}
