@@ -8,15 +8,15 @@
  * split_k=1`. A chip whose tensor core accumulates in a memory of its own says what one
  * instruction makes instead of a tile, and how many accumulators there are: `mma=256x256
  * cta_group=2 ... acc_stages=2`. `split_order` is printed where K is split; `repack`
- * where A and B are unaligned; `pingpong`, `k_turns`, `split_tail`, `prefetch`, `swap_ab`,
- * `debug` and `trace` where they are on. With `swap_ab=1` M and N of `mma`, `cluster` and
- * `raster` are those of the transposed product; a `tile` alone says which of both has it,
- * and means swap_ab=0 if both do. When read as an override every key is optional, keys left
- * out are chosen; `tile=128x256` leaves K to the kernel and means pingpong=0, and `mma=`
- * without more means swap_ab=0, and cta_group=2 if its M is 256, else 1. A chip refuses
- * keys of others. `kernel=reference` is the naive f64 kernel and takes no other key. Old
- * words are read: `swizzle` for `raster_group`, `turnstile` for `serial`, `arrival` for
- * `unordered`.
+ * where A and B are unaligned; `k_turns` where it may be; `pingpong`, `split_tail`,
+ * `prefetch`, `swap_ab`, `debug` and `trace` where they are on. With `swap_ab=1` M and N of
+ * `mma`, `cluster` and `raster` are those of the transposed product; a `tile` alone says
+ * which of both has it, and means swap_ab=0 if both do. When read as an override every key
+ * is optional, keys left out are chosen; `tile=128x256` leaves K to the kernel and means
+ * pingpong=0, and `mma=` without more means swap_ab=0, and cta_group=2 if its M is 256,
+ * else 1. A chip refuses keys of others. `kernel=reference` is the naive f64 kernel and
+ * takes no other key. Old words are read: `swizzle` for `raster_group`, `turnstile` for
+ * `serial`, `arrival` for `unordered`.
  */
 #ifndef JG_PLAN_CONFIG_H
 #define JG_PLAN_CONFIG_H
@@ -59,6 +59,13 @@ enum jg_scheduler {
     JG_SCHEDULER_CLC = 2     /* the same grid; clusters take over those not yet launched */
 };
 
+/* What the math warpgroups of a CTA have of a tile of 64 rows, beside scales of blocks. */
+enum jg_k_turns {
+    JG_K_TURNS_NONE = 0,   /* there are no such: nothing to decide */
+    JG_K_TURNS_HALVES = 1, /* half of its columns each */
+    JG_K_TURNS_TAKEN = 2   /* every other block of K each */
+};
+
 /* What a CTA, and a cluster of them, makes of the product. */
 struct jg_config_layout {
     int tile_m, tile_n, tile_k; /* elements of a CTA's tile */
@@ -66,8 +73,7 @@ struct jg_config_layout {
     int cta_group;              /* CTAs that multiply as one: 1 or 2 */
     int pingpong; /* the math warpgroups of a CTA take a tile each in turn, not halves of
                      one: 0 or 1 */
-    int k_turns;  /* the math warpgroups have every other block of K of a tile each, not
-                     halves of one: 0 or 1 */
+    enum jg_k_turns k_turns;
     int cluster_m, cluster_n; /* CTAs of a cluster along M and N */
     int swap_ab; /* the product is made transposed: its M is the problem's N; 0 or 1 */
 };

@@ -99,7 +99,7 @@ bool jg_invariance_check(struct jg_trial *trial)
     if (trial->problem->invariant == JIT_GEMM_INVARIANT_NONE) {
         return true;
     }
-    if (trial->config.layout.k_turns != 0) {
+    if (trial->config.layout.k_turns == JG_K_TURNS_TAKEN) {
         return jg_trial_reject(
             trial,
             "k_turns=1: every other block of K is added up by itself, so that a row's "

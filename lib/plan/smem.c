@@ -40,7 +40,7 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
                        count_places(&product->b.scale, config->layout.tile_n);
     const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
     const int64_t slots =
-        config->layout.k_turns != 0
+        config->layout.k_turns == JG_K_TURNS_TAKEN
             ? TURN_SLOTS
             : jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
     return (struct jg_scale_ring){(int)slots, slots * slot_bytes};

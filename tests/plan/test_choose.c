@@ -582,6 +582,18 @@ Test(choose, small_device_gets_what_fits)
     cr_expect_eq(choice.derived.grid_ctas, 1);
 }
 
+/* So that a config that is printed is the same one when it is read. */
+Test(choose, blocks_of_k_in_turn_are_named_where_they_may_be)
+{
+#define SCALED "m=300 n=4096 k=7168 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 "
+    expect_config(SCALED, "tile=64x160x128 k_turns=1 ");
+    expect_config(SCALED "config=tile=64x128 k_turns=0", "tile=64x128x128 k_turns=0 ");
+    expect_config(SCALED "config=tile=64x128 stages=5", "tile=64x128x128 k_turns=0 ");
+    expect_config(SCALED "config=tile=64x128 stages=4", "tile=64x128x128 k_turns=1 ");
+    expect_config(SCALED "config=tile=128x128 k_turns=0", "tile=128x128x128 cluster=");
+#undef SCALED
+}
+
 Test(choose, reference_kernel_has_no_other_field)
 {
     const struct jg_choice choice =

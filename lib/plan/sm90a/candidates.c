@@ -137,6 +137,19 @@ static void choose_raster(struct jg_trial *trial)
     }
 }
 
+/* `stages`: of the override, or 0. */
+static enum jg_k_turns choose_k_turns(const struct jg_trial *trial, int stages)
+{
+    const bool may_turn = jg_sm90a_may_turn(trial);
+    if (trial->override->has_k_turns) {
+        const enum jg_k_turns asked = trial->override->values.layout.k_turns;
+        return may_turn || asked == JG_K_TURNS_TAKEN ? asked : JG_K_TURNS_NONE;
+    }
+    return !may_turn                          ? JG_K_TURNS_NONE
+           : stages % JG_SM90A_CONSUMERS == 0 ? JG_K_TURNS_TAKEN
+                                              : JG_K_TURNS_HALVES;
+}
+
 void jg_sm90a_complete(struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
@@ -153,11 +166,10 @@ void jg_sm90a_complete(struct jg_trial *trial)
     config->pipeline.k_group = 1;
     config->launch.resident = override->has_resident ? override->values.launch.resident : 0;
     const int stages = override->has_stages ? override->values.pipeline.stages : 0;
-    config->layout.k_turns = override->has_k_turns ? override->values.layout.k_turns
-                                                   : stages % JG_SM90A_CONSUMERS == 0 &&
-                                                         jg_sm90a_may_turn(trial);
+    config->layout.k_turns = choose_k_turns(trial, stages);
     config->pipeline.stages = stages > 0 ? stages : choose_stages(trial);
-    if (config->layout.k_turns != 0 && stages == 0) { /* each has half of them */
+    if (config->layout.k_turns == JG_K_TURNS_TAKEN &&
+        stages == 0) { /* each has half of them */
         config->pipeline.stages -= config->pipeline.stages % JG_SM90A_CONSUMERS;
         config->pipeline.stages = (int)jg_max(config->pipeline.stages, JG_SM90A_CONSUMERS);
     }

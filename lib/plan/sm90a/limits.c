@@ -724,7 +724,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
     trial->derived.passes_items = passes_items(trial);
-    trial->derived.k_turns = trial->config.layout.k_turns != 0;
+    trial->derived.k_turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
     if (!jg_sm90a_check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {

@@ -90,7 +90,7 @@ bool jg_sm90a_check_column_scales(struct jg_trial *trial)
             layout->tile_m, layout->tile_n, layout->cluster_m, layout->cluster_n,
             toupper(b->letter), MAX_SHARED_SCALED_COLUMNS);
     }
-    if (layout->k_turns != 0 ||
+    if (layout->k_turns == JG_K_TURNS_TAKEN ||
         (layout->tile_m <= MAX_SCALED_TILE && layout->tile_n <= MAX_SCALED_TILE) ||
         has_plain_rows(trial)) {
         return true;

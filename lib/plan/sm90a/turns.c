@@ -47,7 +47,7 @@ bool jg_sm90a_may_turn(const struct jg_trial *trial)
 
 bool jg_sm90a_check_turns(struct jg_trial *trial)
 {
-    if (trial->config.layout.k_turns == 0) {
+    if (trial->config.layout.k_turns != JG_K_TURNS_TAKEN) {
         return true;
     }
     const char *why = find_hindrance(trial);
@@ -65,7 +65,7 @@ bool jg_sm90a_check_turns(struct jg_trial *trial)
 int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    return layout->k_turns == 0
+    return layout->k_turns != JG_K_TURNS_TAKEN
                ? 0
                : (int64_t)layout->tile_m * layout->tile_n * (int64_t)sizeof(float) / ROUNDS;
 }
