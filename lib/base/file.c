@@ -236,6 +236,7 @@ jit_gemm_status jg_file_lock(const char *path, int *ret_lock)
 void jg_file_unlock(int lock)
 {
     if (lock >= 0) {
+        (void)flock(lock, LOCK_UN); /* a process that was forked meanwhile has it, too */
         close(lock);
     }
 }
