@@ -203,8 +203,8 @@ FAULTS = [
      "rows.count();"),
     ("scales of D of stacked rows", "shape.scale_row(row_of_d) : row_of_d", "row_of_d : row_of_d"),
     ("scales of A of stacked rows", "row_of_half(item.row + a_shift)", "row_of_half(item.row)"),
-    ("half of a tile is passed over that has rows", "roles.consumer()) < item.group_end",
-     "roles.consumer()) + 11 < item.group_end"),
+    ("half of a tile is passed over that has rows", "roles.consumer()) >= item.group_end",
+     "roles.consumer()) + 11 >= item.group_end"),
     ("one batch of maps", "Config::kBatch == 1 ? 0 : tile.batch * step", "0"),
     ("batches of a stacked map", "Config::kBatch == 1 ? 0 : tile.batch * step", "tile.batch"),
 ]
