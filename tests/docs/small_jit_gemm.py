@@ -28,7 +28,7 @@ def adapt(words):
     words = [FILLED_IN.get(word, PLACES.get(word, word)) for word in words]
     words = [re.sub("YOUR_KIND|YOURS", lambda found: FILLED_IN[found[0]], word) for word in words]
     words = [word.replace("cc=9.0 sm_count=132 l2_bytes=52428800 ...", "h100 sm_count=114") for word in words]
-    if words[:1] in (["run"], ["trace"]):
+    if words[:1] in (["run"], ["trace"]) or "--modelled" in words:
         words = [smaller(word) for word in words]
         if "--device" not in words:
             words += ["--device", "emulator"]
