@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Lines of files of problems: as few as have between them what all lines have.
 
-A line's facts are the value of each constant of its unit (sizes are 0, 1 or more, parts and stages also 2), beside each
+A line's facts are the value of each constant of its unit (sizes and counts are 0, 1 or more), beside each
 width of A how inputs are loaded and whether K ends inside of a block or of a quarter, which one
 instruction multiplies, kind and type of its operands, the functions that its snippet calls, options
 of the launch, settings of the emulator, and the comment above it, which says what a group of lines
@@ -9,7 +9,6 @@ is about. No unit is compiled for that.
 """
 import collections
 import concurrent.futures
-import math
 import os
 import re
 import shlex
@@ -21,7 +20,6 @@ OF_THE_PROBLEM = {"--config", "--epilogue", "--operand"}  # other options are th
 FLAGS = {"--back-to-back"}  # options without a value
 SIZES = {"kM", "kN", "kK", "kBatch", "kGroups", "kRowBlocks", "kSmemBytes", "kParamsBytes",
          "kLeadStages", "kSplitTail", "kSumsBytes", "kALoadedRows", "kBLoadedRows", "kHostGroups"}  # of these 0, 1 and more are facts
-COUNTS = {"kSplitK", "kClusterParts", "kStages"}  # of these 2, too
 UNLIKE_OTHERS = ("seed=", "refuse=", "resident=")  # settings whose every value is another
 OF_INPUTS = ("kThreadLoads", "kInputAlignment", "kAKMajor", "kBKMajor")  # each width has a way of its own
 BITS = {"jg::e2m1": 4, "jg::e4m3": 8, "jg::e5m2": 8, "jg::s8": 8, "jg::bf16": 16, "jg::f16": 16, "jg::tf32": 32}
@@ -52,16 +50,6 @@ def split_words(words):
     return problem, launch
 
 
-def sizes_of(problem, words):
-    """m, n, k and batch of a launch: what its options say, or else the problem's text."""
-    text = " " + " ".join(problem)
-    cube = re.search(r" (\d+)x(\d+)x(\d+) ", text + " ")
-    sizes = {"batch": 1, **(dict(zip("mnk", map(int, cube.groups()))) if cube else {})}
-    sizes.update((name, int(value)) for name, value in re.findall(r" (m|n|k|batch)=(\d+)", text))
-    sizes.update((name[2:], int(words[at + 1])) for at, name in enumerate(words) if name[2:] in sizes and name[:2] == "--")
-    return sizes
-
-
 def facts_of_inputs(constants, a, k, is_copied):
     """`k`: of the launch; `is_copied`: are A and B, before it?"""
     block = int(constants["kBlockK"])
@@ -77,8 +65,7 @@ def facts_of_inputs(constants, a, k, is_copied):
 def facts_of_unit(unit, k):
     constants = dict(re.findall(r"(?:enum :|static constexpr) \S+ (?:{ )?(\w+) = (.*?)(?: })?;", unit))
     for name, value in constants.items():
-        told = ("0", "1") if name in SIZES else ("0", "1", "2") if name in COUNTS else (value,)
-        yield name, value if value in told else "more"
+        yield name, value if name not in SIZES or value in ("0", "1") else "more"
     yield from facts_of_inputs(constants, BITS[re.search(r"using A = ([^;]*);", unit)[1]], k,
                                "jit_gemm_repack" in unit)
     yield from re.findall(r"using (\w+) = ([^;]*);", unit)
@@ -95,10 +82,13 @@ def look(tool, arch, path, text, group, has_settings):
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"Bail out! {path.name}: {text}: {done.stderr}")
-    sizes = sizes_of(problem, words)
-    facts = {*facts_of_unit(done.stdout, sizes["k"]), *launch, (path.name, group),
+    m, n, k, batch = (max(1, int(re.search(rf" {name}=(\d+)", done.stdout)[1])
+                          if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
+    if "--k" in words:
+        k = int(words[words.index("--k") + 1])
+    facts = {*facts_of_unit(done.stdout, k), *launch, (path.name, group),
              *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
-    return Line(path, text, frozenset(facts), 1 + math.prod(sizes.values()) / COMPILE)
+    return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
 
 
 def cover(lines):
