@@ -43,8 +43,7 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_drain_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "drain"))
-                for name, words in KERNELS.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "drain")
         jobs += [(f"{name}: {kernel}", workers.submit(kernels.seen_in, {kernel: KERNELS[kernel]}, before, after))
                  for name, before, after, shown in FAULTS for kernel in shown]
         sys.exit(report(jobs, [row[:3] for row in FAULTS]))

@@ -383,8 +383,7 @@ def main():
                 (REDUCED_KERNELS, REDUCED_FAULTS), (SORTED_KERNELS, SORTED_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupRows"))
-                for problems, _ in families for name, words in problems.items()]
+        jobs = [job for problems, _ in families for job in kernels.all_unchanged(workers, problems, "GroupRows")]
         jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
                  for problems, faults in families for name, before, after in faults[::EVERY]]
         jobs += [(UNTIMELY[0], workers.submit(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,

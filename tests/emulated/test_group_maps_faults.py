@@ -145,10 +145,8 @@ def main():
     tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_maps_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupMapsMatrix"))
-                for name, words in KERNELS.items()]
-        jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "GroupSize"))
-                 for name, words in OWN_KERNELS.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "GroupMapsMatrix")
+        jobs += kernels.all_unchanged(workers, OWN_KERNELS, "GroupSize")
         jobs += [(name, workers.submit(kernels.seen_in, OWN_KERNELS, before, after))
                  for name, before, after in OWN_FAULTS[::OWN_EVERY]]
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))

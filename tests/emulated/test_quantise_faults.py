@@ -120,8 +120,7 @@ def main():
     paths = [pathlib.Path(word).resolve() for word in sys.argv[1:5]]
     with tempfile.TemporaryDirectory(prefix="jit_gemm_squares_") as folder, pool() as workers:
         squares = Kernels(paths[3], paths[1], paths[2], pathlib.Path(folder))
-        jobs = [(name, workers.submit(squares.unchanged, words, "share_amax<32>(amax_)"))
-                for name, words in SQUARE_KERNELS.items()]
+        jobs = squares.all_unchanged(workers, SQUARE_KERNELS, "share_amax<32>(amax_)")
         jobs += [(name, workers.submit(seen_in, paths[:3], before, after)) for name, before, after in FAULTS[::EVERY]]
         jobs += [(name, workers.submit(squares.seen_in, SQUARE_KERNELS, before, after))
                  for name, before, after in SQUARE_FAULTS[::EVERY]]

@@ -75,8 +75,7 @@ def main():
     tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_repack_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "RepackMatrix"))
-                for name, words in KERNELS.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "RepackMatrix")
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
         jobs += [(name, workers.submit(seen_in_tests, program, "repack/a_workspace*", nvrtc,

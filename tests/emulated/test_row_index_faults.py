@@ -257,12 +257,9 @@ def main():
     tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_row_index_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
-                for name, words in KERNELS.items()]
-        jobs += [(f"scales, {name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
-                 for name, words in SCALED.items()]
-        jobs += [(f"pieces, {name}: unchanged", workers.submit(kernels.unchanged, words, "IndexedRow"))
-                 for name, words in PIECES.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "IndexedRow")
+        jobs += kernels.all_unchanged(workers, SCALED, "IndexedRow", "scales, ")
+        jobs += kernels.all_unchanged(workers, PIECES, "IndexedRow", "pieces, ")
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
         jobs += [(name, workers.submit(kernels.seen_in, SCALED, before, after))

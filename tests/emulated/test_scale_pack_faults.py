@@ -95,8 +95,7 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_scale_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "PackScalesParams"))
-                for name, words in KERNELS.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "PackScalesParams")
         jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
         sys.exit(report(jobs, FAULTS))

@@ -97,12 +97,9 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_split_tail_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "count_split"))
-                for name, words in KERNELS.items()]
-        jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "ItemSlots"))
-                 for name, words in PASSED_KERNELS.items()]
-        jobs += [(f"{name}: unchanged", workers.submit(kernels.unchanged, words, "TileShare"))
-                 for name, words in SHORT_KERNELS.items()]
+        jobs = kernels.all_unchanged(workers, KERNELS, "count_split")
+        jobs += kernels.all_unchanged(workers, PASSED_KERNELS, "ItemSlots")
+        jobs += kernels.all_unchanged(workers, SHORT_KERNELS, "TileShare")
         jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
                  for problems, faults in ((KERNELS, FAULTS), (PASSED_KERNELS, PASSED_FAULTS),
                                           (SHORT_KERNELS, SHORT_FAULTS))

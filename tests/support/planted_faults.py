@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 
 from emulated_runs import FINDING, Runner, clean_environment, complaint, print_result
+from strides import stride
 
 KERNEL_SRC = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
 
@@ -16,7 +17,7 @@ class Kernels:
     """`run --verify` of problems, with a fault in their kernels: none of them is cached."""
 
     def __init__(self, tool, emulator, nvrtc, folder):
-        self.runner, self.nvrtc = Runner(tool, emulator, folder), nvrtc
+        self.runner, self.nvrtc, self.complaints = Runner(tool, emulator, folder), nvrtc, {}
 
     def run(self, words, before, after):
         return self.runner.run(["run", *words, "--verify", "--no-cache", "--nvrtc", self.nvrtc],
@@ -27,13 +28,25 @@ class Kernels:
         """The kernel as it is, but that `text` of it was written anew."""
         return "", complaint(self.run(words, text, text))
 
+    def all_unchanged(self, workers, kernels, text, title=""):
+        """Jobs of all kernels as they are, for JIT_GEMM_TEST_EVERY=1: otherwise those that show a fault are enough."""
+        return [(f"{title}{name}: unchanged", workers.submit(self.unchanged, words, text))
+                for name, words in kernels.items() if stride(0) == 1]
+
+    def complaint_unchanged(self, words, text):
+        """Of the kernel as it is, which runs once."""
+        key = tuple(words)
+        if key not in self.complaints:
+            self.complaints[key] = self.unchanged(words, text)[1]
+        return self.complaints[key]
+
     def seen_in(self, kernels, before, after):
-        """The first kernel that shows the fault by a finding, by wrong numbers or by no end."""
+        """The first kernel that shows the fault by a finding, by wrong numbers or by no end, and is right without it."""
         for name, words in kernels.items():
             done = self.run(words, before, after)
             last = (done.stdout.splitlines() or [""])[-1]
             if last.startswith("FAIL ") or FINDING.search(done.stderr) or done.returncode == 124:
-                return name, ""
+                return name, self.complaint_unchanged(words, before)
             if not last.startswith("PASS "):
                 return name, f"it was not planted\n{done.stderr}"
         return "", "no kernel shows it"
