@@ -13,17 +13,16 @@ complain() {
     printf '%s: %s: %s\n' "$1" "$3" "$2"
     bad=$((bad + 1))
 }
-while read -r commit; do
+while IFS= read -r -d '' commit; do # its name, the subject, the second line, and others
     count=$((count + 1))
-    subject=$(git log -1 --format=%B "$commit" | sed -n 1p)
-    second=$(git log -1 --format=%B "$commit" | sed -n 2p)
-    short=${commit:0:10}
+    mapfile -t lines <<<"$commit"
+    short=${lines[0]} subject=${lines[1]} second=${lines[2]:-}
     area=${subject%%: *}
     [[ $subject =~ ^[a-z0-9_.-]+:\ [^\ ] ]] || complain "$short" "$subject" "not 'area: what'"
     [[ $areas == *" $area "* ]] || complain "$short" "$subject" "no folder is named '$area'"
     [ ${#subject} -le 72 ] || complain "$short" "$subject" "over 72 columns"
     [[ $subject != *. ]] || complain "$short" "$subject" "ends with a period"
     [ -z "$second" ] || complain "$short" "$subject" "second line is not empty"
-done < <(git rev-list --no-merges HEAD)
+done < <(git log -z --no-merges --format='%h%n%B' HEAD)
 echo "$count commits, $bad problems"
 [ "$count" -gt 0 ] && [ $bad -eq 0 ]
