@@ -138,7 +138,7 @@ Test(driver_timing, is_the_same_every_time)
     CUdeviceptr source = make_source(32 * 4096);
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         ASSERT_CU(cu.emuConfigure(settings[i]));
-        unsigned long long clocks[3] = {time_loop("chain", 100, 300, 128),
+        unsigned long long clocks[3] = {time_loop("chain", 100, 60, 128),
                                         time_copies(source, 32, 20),
                                         time_loop("independent", 64, 5, 96)};
         for (int j = 0; j < 3; j++) {
@@ -264,10 +264,10 @@ Test(driver_timing, who_polls_memory_is_let_go)
 
 Test(driver_timing, a_sample_stands_for_the_grid)
 {
-    ASSERT_CU(cu.emuConfigure("timing=on"));
-    const unsigned long long all = time_loop("chain", 40, 148 * 16 * 3, 128);
-    ASSERT_CU(cu.emuConfigure("timing=on,sample=100"));
-    const unsigned long long part = time_loop("chain", 40, 148 * 16 * 3, 128);
+    ASSERT_CU(cu.emuConfigure("timing=on,sms=16"));
+    const unsigned long long all = time_loop("chain", 40, 16 * 16 * 3, 128);
+    ASSERT_CU(cu.emuConfigure("timing=on,sms=16,sample=10"));
+    const unsigned long long part = time_loop("chain", 40, 16 * 16 * 3, 128);
     cr_expect_lt(part, all + all / 4, "%llu of %llu", part, all);
     char *text = cu.emuTimeReport();
     cr_expect_not_null(strstr(text, "modelled from a part"), "%s", text);
