@@ -203,7 +203,7 @@ static void build_under_fault(struct api_fixture *fixture, bool is_filled)
  * JIT_GEMM_TEST_EVERY=1 at each. */
 static int read_every(void)
 {
-    const int usual = 8;
+    const int usual = 16;
     return test_stride(usual) == 1 ? 1 : usual;
 }
 

@@ -543,7 +543,7 @@ int main(int argc, char **argv)
                                               .arch = is_gpu ? NULL : argv[1],
                                               .driver = is_gpu ? NULL : argv[2]};
     k_size = is_gpu ? GPU_K : EMULATED_K;
-    every = test_stride(is_gpu ? 1 : 97);
+    every = test_stride(is_gpu ? 1 : 193);
     const jit_gemm_status status = jit_gemm_context_create(&options, &context);
     if (is_gpu && status != JIT_GEMM_OK) {
         printf("skipped: %s\n", jit_gemm_last_error());

@@ -10,7 +10,7 @@
 #include "jit_gemm/family.h"
 
 #define PROBLEM "n=4096 k=4096 a=bf16 dynamic=m"
-#define RANGE   "m=1..2048"
+#define RANGE   "m=1..640"
 
 enum { MOST_BANDS = 64 };
 
@@ -242,7 +242,7 @@ static jit_gemm_prewarm_result prewarm(struct api_fixture *fixture, const char *
 Test(family, a_prewarmed_range_compiles_nothing)
 {
     static const char manifest[] = "jit_gemm manifest 1\n"
-                                   "problem m=1..2048 n=4096 k=4096 a=bf16 dynamic=m\n";
+                                   "problem m=1..640 n=4096 k=4096 a=bf16 dynamic=m\n";
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     jit_gemm_context_destroy(&fixture.context);
@@ -276,7 +276,7 @@ Test(family, a_prewarmed_range_compiles_nothing)
     cr_expect_gt(fread(text, 1, sizeof(text) - 1, file), 0);
     fclose(file);
     cr_expect(strstr(text, "Fake GPU 0\n"
-                           "problem m=1..2048 loss=5% n=4096 k=4096 a=bf16 dynamic=m\n"),
+                           "problem m=1..640 loss=5% n=4096 k=4096 a=bf16 dynamic=m\n"),
               "%s", text);
     cr_expect_eq(prewarm(&fixture, text, JIT_GEMM_OK).cached, made.total);
     api_fixture_close(&fixture);

@@ -16,7 +16,7 @@ import re
 import sys
 
 from cli_harness import Folder, Skip, expect, expect_exit, need_compiler, run_tests, tool
-from strides import stride
+from strides import share, stride
 
 SIZE = "4096x4096x4096"
 FRAGMENTS, VECTORS = "fragments", "vectors"
@@ -141,7 +141,7 @@ def candidates(arch, words):
     expect(len(found) >= 5, "hardly any candidates", done)
     # More of the plain ones.
     is_plain = words == PROBLEMS[0][0] and arch not in FAMILY
-    step = stride(64 if is_plain else 384)
+    step = stride(128 if is_plain else 768)
     # Each row of the list begins at another one.
     first = sum(map(ord, " ".join(words))) % min(step, len(found))
     return found[first::step]
@@ -392,9 +392,9 @@ if __name__ == "__main__":
                        [make_scaled_test(*row) for row in SCALED] +
                        [make_scaled_test(*row, TURN + SHARED_TURN) for row in SHARED_CELLS] +
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
-                       [make_test(arch, words, way_out) for arch in CHIPS
-                        for words, way_out in (FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS)] +
+                       [make_test(arch, words, way_out) for place, arch in enumerate(CHIPS)
+                        for words, way_out in share(FAMILY_PROBLEMS if arch in FAMILY else PROBLEMS, place)] +
                        [make_vectors_test(config, words) for config, rows in FULL.items() for words in rows] +
                        [make(arch, words)
                         for make, rows in ((make_test, THREAD_LOADS), (make_copy_test, COPIES), (make_maps_test, MAPPED))
-                        for arch in ("sm_90a", "sm_100a") for words in rows]))
+                        for place, arch in enumerate(("sm_90a", "sm_100a")) for words in share(rows, place)]))

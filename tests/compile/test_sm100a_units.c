@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compile/toolchain.h"
+#include "strides.h"
 #include "unit_maker.h"
 
 /* Registers a thread: what a warp of an epilogue may need, with 32 loads of a reduction
@@ -182,7 +183,8 @@ Test(sm100a_units, compile_without_spills_and_mean_what_the_config_says, .timeou
     if (jg_toolchain_compiler(toolchain, NULL, NULL, &compiler) != JIT_GEMM_OK) {
         cr_skip_test("NVRTC is needed: %s", jg_error_text());
     }
-    for (size_t i = 0; i < sizeof(unit_rows) / sizeof(unit_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof(unit_rows) / sizeof(unit_rows[0]);
+         i += (size_t)test_stride(2)) {
         struct unit_request wanted = unit_rows[i].request;
         wanted.arch = "sm_100a";
         struct unit unit = unit_make(&wanted);

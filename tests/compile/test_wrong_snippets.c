@@ -59,7 +59,7 @@ static void expect_refused(void *user, const struct wrong_snippet *row)
     char alone[1024];
     snprintf(alone, sizeof(alone), "%s", jg_error_text());
     wrong_snippet_expect(row);
-    if (row->row % (unsigned)test_stride(3) != 0) {
+    if (row->row % (unsigned)test_stride(5) != 0) {
         jg_epilogue_destroy(epilogue);
         return;
     }

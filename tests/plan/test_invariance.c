@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "plan/bands.h"
 #include "plan_fixture.h"
+#include "strides.h"
 
 enum { CHIPS = 2 };
 static const char *const chips[CHIPS] = {"sm_90a", "sm_100a"};
@@ -31,13 +32,14 @@ static struct jg_choice choose_on(const char *chip, const char *text, int sm_cou
 Test(invariance, k_is_whole_whatever_m_the_batch_and_the_device_are)
 {
     static const int sms[] = {8, 66, 132, 148};
-    int split = 0;
+    int split = 0, tried = 0;
     for (int chip = 0; chip < CHIPS; chip++) {
-        for (int i = 0; i < 40; i++) {
+        for (int i = chip; i < 40; i += test_stride(1) == 1 ? 1 : 3) {
             static const int rows[] = {1, 16, 17, 64, 100, 128, 256, 1000, 8192, 300};
             char text[160];
             snprintf(text, sizeof(text), "m=%d batch=%d " DECODE "%s", rows[i % 10],
                      1 + i / 10 % 2, i / 20 ? "dynamic=m " : "");
+            tried++;
             split += choose_on(chips[chip], text, sms[i % 4]).config.launch.split_k > 1;
             strcat(text, "invariant=m");
             const struct jg_choice choice = choose_on(chips[chip], text, sms[i % 4]);
@@ -45,7 +47,7 @@ Test(invariance, k_is_whole_whatever_m_the_batch_and_the_device_are)
             cr_expect_eq(choice.derived.workspace_bytes, 0, "%s", text);
         }
     }
-    cr_expect_geq(split, 20);
+    cr_expect_geq(split, tried / 4);
 }
 
 Test(invariance, kernels_of_bands_keep_k_whole)
@@ -56,7 +58,7 @@ Test(invariance, kernels_of_bands_keep_k_whole)
         jit_gemm_range parsed;
         struct jg_range range;
         struct jg_bands bands;
-        cr_assert_eq(jg_range_parse("m=1..1024", &parsed), JIT_GEMM_OK);
+        cr_assert_eq(jg_range_parse("m=1..640", &parsed), JIT_GEMM_OK);
         cr_assert_eq(jg_range_check(&parsed, &problem, &range), JIT_GEMM_OK);
         cr_assert_eq(jg_bands_make(arch, &problem, &arch->default_facts, &range, &bands),
                      JIT_GEMM_OK, "%s", jg_error_text());

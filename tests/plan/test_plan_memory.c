@@ -110,7 +110,8 @@ static jit_gemm_status choose_with_trace(void)
 
 Test(plan_memory, choose_with_a_trace)
 {
-    const jit_gemm_problem problem = parse("4096x4096x4096 bf16");
+    const jit_gemm_problem problem =
+        parse("4096x4096x4096 bf16 config=tile=128x128 cluster=2x1");
     cr_assert_eq(jg_problem_normalize(&problem, NULL, NULL, &chosen_problem), JIT_GEMM_OK);
 
     walk(choose_with_trace);
