@@ -268,6 +268,11 @@ static void fill_defaults(jit_gemm_problem *problem)
 jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
 {
     if (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_EXACT) {
+        if (problem->group_by != JIT_GEMM_GROUP_NONE) {
+            return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.batch",
+                           "give the number of groups, such as 8",
+                           "group_by is given, and how many groups there are is not");
+        }
         problem->batch.size = 1;
     }
     for (int i = 0; i < JG_DIM_COUNT; i++) {

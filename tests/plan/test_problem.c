@@ -103,6 +103,17 @@ Test(problem, wrong_mode_and_reserved_are_refused)
                    "problem.batch.reserved: must be 0, is 3; zero the struct");
 }
 
+Test(problem, number_of_groups_has_no_default)
+{
+    jit_gemm_problem problem = make_problem();
+    problem.group_by = JIT_GEMM_GROUP_BY_OFFSETS;
+
+    expect_refused(
+        &problem, JIT_GEMM_ERR_ARGUMENT,
+        "problem.batch: group_by is given, and how many groups there are is not; "
+        "give the number of groups, such as 8");
+}
+
 Test(problem, wrong_types_are_refused)
 {
     jit_gemm_problem problem = make_problem();
