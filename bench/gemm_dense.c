@@ -91,6 +91,7 @@ static jit_gemm_problem make_problem(const jit_gemm_problem *grouped, bool divid
         .size = most, .mode = least < most ? JIT_GEMM_DIM_DYNAMIC : JIT_GEMM_DIM_EXACT};
     problem.group_by = JIT_GEMM_GROUP_NONE;
     problem.group_rest = JIT_GEMM_GROUP_REST_UNTOUCHED;
+    memset(problem.typical_sizes, 0, sizeof(problem.typical_sizes));
     problem.batch = (jit_gemm_dim){.size = 1};
     problem.config[0] = '\0'; /* it was chosen for all groups */
     if (divides_k) {

@@ -26,6 +26,8 @@ static void make_reference_problem(const struct cli_problem *problem,
     ret_reference->problem.no_local_memory = 0;
     ret_reference->problem.accumulate = JIT_GEMM_ACCUMULATE_EXACT;
     ret_reference->problem.weights = JIT_GEMM_WEIGHTS_NONE;
+    memset(ret_reference->problem.typical_sizes, 0,
+           sizeof(ret_reference->problem.typical_sizes));
     ret_reference->problem.invariant = JIT_GEMM_INVARIANT_NONE; /* it sums in f64 */
     ret_reference->problem.d.scale = (jit_gemm_scale){0};       /* the host scales */
     if (problem->problem.a.scale.layout != JIT_GEMM_SCALE_LAYOUT_128X4) {

@@ -187,6 +187,18 @@ typedef enum jit_gemm_scale_rows {
     JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED = 1
 } jit_gemm_scale_rows;
 
+/** Entries of jit_gemm_problem.typical_sizes. */
+#define JIT_GEMM_SIZE_RUNS 16
+
+/** Groups and how many rows they have: in order of size these go evenly from the least to
+ * the most. Frozen: embedded by value. */
+typedef struct jit_gemm_size_run {
+    int64_t groups; /**< How many groups. An entry without any ends the list, and all after
+                       it are zero. */
+    uint32_t least; /**< Rows of the smallest; may be 0. */
+    uint32_t most;  /**< Rows of the largest; `least` where all have as many. */
+} jit_gemm_size_run;
+
 /** Which row of a matrix in memory is a row of the product's. */
 typedef enum jit_gemm_rows {
     JIT_GEMM_ROWS_IN_ORDER = 0, /**< Row i of the matrix: the same one. */
@@ -358,6 +370,15 @@ typedef struct jit_gemm_problem {
     jit_gemm_weights weights; /**< Which of A and B is constant. A kernel need not make use
                                  of it: groups, rows by an index and what threads load or
                                  a kernel before copies are read as without it. */
+    jit_gemm_size_run
+        typical_sizes[JIT_GEMM_SIZE_RUNS]; /**< With groups of rows, what a launch's groups
+                                              are like, to plan for: all of them, in any
+                                              order; zero where it is not known, and then
+                                              they are taken to have about the same. They
+                                              decide nothing but the choice: launches may
+                                              have any sizes, and the same config is the
+                                              same kernel. See
+                                              jit_gemm_problem_set_typical_sizes. */
 } jit_gemm_problem;
 
 #ifdef __cplusplus

@@ -5,7 +5,9 @@
 #include "api/context.h"
 #include "base/error.h"
 #include "compile/key.h"
+#include "jit_gemm/groups.h"
 #include "plan/operand_text.h"
+#include "plan/typical_sizes.h"
 
 const char *jit_gemm_version_string(void)
 {
@@ -107,4 +109,14 @@ jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem, char *bu
     struct jg_str text = {0};
     const jit_gemm_status status = jg_problem_print(problem, &text);
     return jg_str_deliver(&text, status, buffer, size, ret_length);
+}
+
+jit_gemm_status jit_gemm_problem_set_typical_sizes(jit_gemm_problem *problem,
+                                                   const int32_t *sizes, uint32_t count)
+{
+    JG_TRY(jg_check_pointer(problem, "problem"));
+    if (count > 0) {
+        JG_TRY(jg_check_pointer(sizes, "sizes"));
+    }
+    return jg_typical_sizes_set(problem, sizes, count);
 }

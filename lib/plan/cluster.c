@@ -7,6 +7,7 @@
 #include "plan/repack.h"
 #include "plan/scale_pack.h"
 #include "plan/split.h"
+#include "plan/typical_sizes.h"
 
 /* Multiprocessors that a GPC was seen to have at least. */
 #define LEAST_GPC_SMS 14
@@ -263,7 +264,11 @@ static bool saves_tiles_by_turns(const struct jg_trial *trial)
     const int bits = jg_dtype_bits(product->a.dtype);
     const double b_bytes =
         (double)product->n.size * (double)product->k.size * (double)bits / 8.0;
-    return trial->derived.turns_last && !trial->derived.promotes_sums &&
+    const bool promotes = trial->derived.promotes_sums;
+    if (jg_has_typical_sizes(trial->problem) && promotes) {
+        return trial->derived.turns_last; /* and no average hides it */
+    }
+    return trial->derived.turns_last && !promotes &&
            (bits > 8 || b_bytes > KEPT_B_PART * (double)trial->facts->l2_bytes);
 }
 
@@ -277,8 +282,7 @@ static bool count_tiles(const struct jg_trial *trial, int64_t *ret_tiles)
     const int64_t tiles_n =
         jg_tiles_along(product->n.size, layout->tile_n, layout->cluster_n);
     if (jg_has_row_groups(product->group_by)) {
-        return jg_groups_count_tiles(&trial->config, product, saves_tiles_by_turns(trial),
-                                     ret_tiles);
+        return jg_groups_count_tiles(trial, saves_tiles_by_turns(trial), ret_tiles);
     }
     return jg_mul_checked(tiles_m, tiles_n, ret_tiles) &&
            jg_mul_checked(*ret_tiles, product->batch.size, ret_tiles);

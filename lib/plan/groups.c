@@ -9,6 +9,7 @@
 #include "plan/scale.h"
 #include "plan/smem.h"
 #include "plan/text.h"
+#include "plan/typical_sizes.h"
 
 enum {
     TABLE_STEP = 16,   /* alignment of the table in shared memory */
@@ -527,25 +528,55 @@ static int64_t count_skewed(const struct jg_group_frame *frame, bool turns_last,
     return (int64_t)((double)groups * of_group + 0.5);
 }
 
-bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
-                           bool turns_last, int64_t *ret_tiles)
+/* Cluster tiles along the rows that groups divide, as nobody says how many these have. */
+static int64_t count_along(const struct jg_product *product,
+                           const struct jg_group_frame *frame, bool turns_last)
 {
-    const struct jg_group_frame frame =
-        jg_groups_frame(config, product, product->m.size, product->n.size);
-    /* Of small groups most would be turned and share nothing, which is not counted. */
-    turns_last &= frame.rows >= JG_LARGE_GROUP_ROWS;
     /* In halves: the last one of a group is half full, but of whole blocks, and there is no
      * less than one. */
     const bool has_blocks = product->group_by == JIT_GEMM_GROUP_BY_ROWS;
-    const int64_t least = turns_last ? frame.step / 2 : frame.step;
-    const int64_t halves = jg_max(2 * least, 2 * frame.rows + (has_blocks ? 0 : least));
-    int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame.step);
-    if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS && frame.rows > 0) {
-        along = jg_max(along, count_skewed(&frame, turns_last, product->batch.size));
+    const int64_t least = turns_last ? frame->step / 2 : frame->step;
+    const int64_t halves = jg_max(2 * least, 2 * frame->rows + (has_blocks ? 0 : least));
+    const int64_t along = jg_ceil_div(product->batch.size * halves, 2 * frame->step);
+    if (product->group_by == JIT_GEMM_GROUP_BY_OFFSETS && frame->rows > 0) {
+        return jg_max(along, count_skewed(frame, turns_last, product->batch.size));
     }
-    const int64_t ctas = (int64_t)config->layout.cluster_m * config->layout.cluster_n;
-    return jg_mul_checked(along, frame.across, ret_tiles) &&
-           jg_mul_checked(*ret_tiles, ctas, ret_tiles);
+    return along;
+}
+
+/* Cluster tiles of groups of these sizes. One that is turned has two tiles of columns. */
+static bool count_typical(const jit_gemm_size_run *runs, const struct jg_group_frame *frame,
+                          bool turns_last, int64_t *ret_tiles)
+{
+    const int64_t turned =
+        turns_last ? jg_typical_sizes_short(runs, frame->step, frame->step / 2) : 0;
+    const int64_t whole = jg_typical_sizes_tiles(runs, frame->step) - turned;
+    int64_t across;
+    if (!jg_mul_checked(whole, frame->across, ret_tiles) ||
+        !jg_mul_checked(turned, jg_ceil_div(frame->across, 2), &across) ||
+        across > INT64_MAX - *ret_tiles) {
+        return false;
+    }
+    *ret_tiles += across;
+    return true;
+}
+
+bool jg_groups_count_tiles(const struct jg_trial *trial, bool turns_last,
+                           int64_t *ret_tiles)
+{
+    const bool are_given = jg_has_typical_sizes(trial->problem);
+    const struct jg_product product = jg_typical_product(trial);
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_group_frame frame =
+        jg_groups_frame(&trial->config, &product, product.m.size, product.n.size);
+    const int64_t ctas = (int64_t)layout->cluster_m * layout->cluster_n;
+    /* Of small groups most would be turned and share nothing, which is not counted. */
+    turns_last &= frame.rows >= (are_given ? JG_TURNED_GROUP_ROWS : JG_LARGE_GROUP_ROWS);
+    const bool fits = are_given ? count_typical(trial->problem->typical_sizes, &frame,
+                                                turns_last, ret_tiles)
+                                : jg_mul_checked(count_along(&product, &frame, turns_last),
+                                                 frame.across, ret_tiles);
+    return fits && jg_mul_checked(*ret_tiles, ctas, ret_tiles);
 }
 
 int64_t jg_groups_row_tiles(const struct jg_config *config,

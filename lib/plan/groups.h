@@ -11,7 +11,8 @@ enum {
     JG_GROUP_BLOCK_ROWS = 128, /* of a block that is one group's, where rows name theirs */
     JG_MOST_ROW_BLOCKS = 4096, /* which a CTA lists in shared memory, a word for each */
     JG_LEAST_ROW_BLOCKS = 512, /* for which there is room where M is dynamic */
-    JG_LARGE_GROUP_ROWS = 256  /* from which on groups are rated by what large ones took */
+    JG_LARGE_GROUP_ROWS = 256, /* from which on groups are rated by what large ones took */
+    JG_TURNED_GROUP_ROWS = 64  /* ... and turned clusters count, where sizes are given */
 };
 
 /* "offsets", "counts", "rows", "k_offsets", "pointers"; "" for none. */
@@ -108,13 +109,14 @@ int64_t jg_groups_k_step(const struct jg_problem *problem);
  * (jg/schedule/grouped_tile_order.cuh, row_block_tile_order.cuh). */
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem);
 
-/* Tiles of all groups, padded to whole clusters, as the choice counts them: of sizes drawn
- * evenly about the typical one a group's last cluster tile is half empty, and of large
- * groups, where clusters are turned if half of one suffices, a quarter; by offsets no
- * fewer than of sizes that fall off exponentially. Rows of no group
- * that are made 0 are not counted. False if there are more than any number can say. */
-bool jg_groups_count_tiles(const struct jg_config *config, const struct jg_product *product,
-                           bool turns_last, int64_t *ret_tiles);
+/* Tiles of all groups, padded to whole clusters, as the choice counts them: where sizes are
+ * given, of these, half a cluster tile being enough where clusters are turned; else of
+ * sizes drawn evenly about the typical one a group's last cluster tile is half empty, and
+ * of large groups, where clusters are turned if half of one suffices, a quarter; by offsets
+ * no fewer than of sizes that fall off exponentially. Rows of no group that are made 0 are
+ * not counted. False if there are more than any number can say. */
+bool jg_groups_count_tiles(const struct jg_trial *trial, bool turns_last,
+                           int64_t *ret_tiles);
 
 /* Tiles of CTAs along the rows that groups divide, of all groups: so many as there can be
  * in a launch of these sizes. */

@@ -15,6 +15,7 @@
 #include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
+#include "plan/typical_sizes.h"
 
 /* Most elements of one matrix of one batch: keeps every byte offset and every stride of a
  * tensor map in range, and is more than any device holds. */
@@ -431,6 +432,8 @@ jit_gemm_status jg_problem_normalize(const jit_gemm_problem *user, jg_epilogue_f
     problem.invariant = checked.invariant;
     problem.accumulate = checked.accumulate;
     problem.weights = checked.weights;
+    memcpy(problem.typical_sizes, checked.typical_sizes, sizeof(problem.typical_sizes));
+    jg_typical_sizes_sort(problem.typical_sizes);
     problem.budget =
         (struct jg_budget){checked.register_limit, checked.no_local_memory != 0};
     problem.a = canonical_matrix('a', &checked.a, &checked.a);
@@ -558,7 +561,8 @@ enum {
     TAG_ROWS,
     TAG_INVARIANT,
     TAG_ACCUMULATE,
-    TAG_WEIGHTS
+    TAG_WEIGHTS,
+    TAG_TYPICAL_SIZES
 };
 
 static void add_dim_bytes(const jit_gemm_dim *dim, struct jg_str *out)
@@ -614,4 +618,10 @@ void jg_problem_bytes(const struct jg_problem *problem, struct jg_str *out)
     jg_bytes_u32(out, (uint32_t)problem->accumulate);
     jg_bytes_u32(out, TAG_WEIGHTS);
     jg_bytes_u32(out, (uint32_t)problem->weights);
+    jg_bytes_u32(out, TAG_TYPICAL_SIZES);
+    for (int i = 0; i < JIT_GEMM_SIZE_RUNS; i++) {
+        jg_bytes_u64(out, (uint64_t)problem->typical_sizes[i].groups);
+        jg_bytes_u32(out, problem->typical_sizes[i].least);
+        jg_bytes_u32(out, problem->typical_sizes[i].most);
+    }
 }

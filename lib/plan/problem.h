@@ -29,8 +29,9 @@ struct jg_problem {
     jit_gemm_rows d_rows, a_rows;
     jit_gemm_invariance invariant; /* what D's bits do not depend on */
     jit_gemm_accumulate accumulate;
-    jit_gemm_weights weights; /* the matrix that nobody writes */
-    struct jg_budget budget;  /* of the request: neither in the bytes nor in the text */
+    jit_gemm_weights weights;                            /* the matrix that nobody writes */
+    jit_gemm_size_run typical_sizes[JIT_GEMM_SIZE_RUNS]; /* sorted; zero: not given */
+    struct jg_budget budget; /* of the request: neither in the bytes nor in the text */
 };
 
 /* Columns of D, where B has so many. */

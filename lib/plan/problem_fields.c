@@ -13,6 +13,7 @@
 #include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
+#include "plan/typical_sizes.h"
 
 static const struct {
     const char *where;
@@ -298,6 +299,7 @@ jit_gemm_status jg_problem_check_fields(jit_gemm_problem *problem)
     JG_TRY(check_accumulate(problem));
     JG_TRY(check_weights(problem));
     JG_TRY(jg_groups_check_fields(problem));
+    JG_TRY(jg_typical_sizes_check(problem));
     JG_TRY(jg_rows_check_fields(problem));
     JG_TRY(jg_invariance_check_fields(problem));
     JG_TRY(check_budget(problem));

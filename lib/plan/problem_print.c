@@ -10,6 +10,7 @@
 #include "plan/problem_words.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
+#include "plan/typical_sizes.h"
 
 const char *const jg_dim_names[JG_DIM_COUNT] = {
     [JG_DIM_M] = "m", [JG_DIM_N] = "n", [JG_DIM_K] = "k", [JG_DIM_BATCH] = "batch"};
@@ -71,6 +72,11 @@ static void print_sizes(jit_gemm_problem *problem, struct jg_str *out)
             if (problem->scale_rows != JIT_GEMM_SCALE_ROWS_STACKED) {
                 jg_str_printf(out, "scale_rows=%s ",
                               jg_scale_rows_name(problem->scale_rows));
+            }
+            if (problem->typical_sizes[0].groups > 0) {
+                jg_str_puts(out, "typical_sizes=");
+                jg_typical_sizes_print(problem->typical_sizes, out);
+                jg_str_puts(out, " ");
             }
         } else if (dim->size > 0 && !is_default_batch) {
             jg_str_printf(out, "%s=%lld ", jg_dim_names[i], (long long)dim->size);
@@ -246,6 +252,7 @@ void jg_problem_text(const struct jg_problem *problem, struct jg_str *out)
     plain.invariant = problem->invariant;
     plain.accumulate = problem->accumulate;
     plain.weights = problem->weights;
+    memcpy(plain.typical_sizes, problem->typical_sizes, sizeof(plain.typical_sizes));
     memcpy(plain.config, problem->config, sizeof(plain.config));
     if (problem->epilogue != NULL) {
         memcpy(plain.epilogue, problem->epilogue->name, sizeof(plain.epilogue));

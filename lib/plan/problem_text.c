@@ -14,6 +14,7 @@
 #include "plan/rows.h"
 #include "plan/scale.h"
 #include "plan/text.h"
+#include "plan/typical_sizes.h"
 
 static const char problem_example[] =
     "give for instance 'm=4096 n=4096 k=4096 a=bf16' or '4096x4096x4096 bf16'";
@@ -361,6 +362,20 @@ static jit_gemm_status read_scale_rows(struct problem_reader *reader,
                : refuse_unknown(key, "way", word);
 }
 
+static jit_gemm_status read_typical_sizes(struct problem_reader *reader,
+                                          const struct problem_key *key,
+                                          const struct jg_word *word)
+{
+    if (!jg_typical_sizes_parse(word->value, word->value_size,
+                                reader->problem.typical_sizes)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, key->where, key->hint,
+                       "%s at column %zu is no list of up to %d times groups and rows",
+                       jg_quote(word->value, word->value_size).text, word->value_column,
+                       JIT_GEMM_SIZE_RUNS);
+    }
+    return JIT_GEMM_OK;
+}
+
 static jit_gemm_status read_invariant(struct problem_reader *reader,
                                       const struct problem_key *key,
                                       const struct jg_word *word)
@@ -429,6 +444,9 @@ static const struct problem_key keys[] = {
     {"group_rest", "problem.group_rest", read_group_rest, 0, "give untouched or zero"},
     {"scale_rows", "problem.scale_rows", read_scale_rows, 0,
      "give stacked or per_group_padded"},
+    {"typical_sizes", "problem.typical_sizes", read_typical_sizes, 0,
+     "give groups and their rows, such as 8x512,24x0..96: 8 of 512, and 24 that go evenly "
+     "from 0 to 96"},
 #define SCALED_TYPES "; with scales: mxfp8 mxfp8e5m2 mxfp4 nvfp4"
     {"a", "problem.a.dtype", read_dtype, JG_MATRIX_A, JG_INPUT_TYPES SCALED_TYPES},
     {"b", "problem.b.dtype", read_dtype, JG_MATRIX_B, JG_INPUT_TYPES SCALED_TYPES},
@@ -469,7 +487,7 @@ static const struct problem_key keys[] = {
 };
 
 /* Those that are named here; the others are in the table only. */
-enum { KEY_M, KEY_N, KEY_K, KEY_A = 8, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
+enum { KEY_M, KEY_N, KEY_K, KEY_A = 9, KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
 #define SCALES_GIVEN "leave one of them out, or name the element type alone"
 

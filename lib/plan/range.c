@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/struct.h"
 #include "plan/text.h"
+#include "plan/typical_sizes.h"
 
 #define DEFAULT_LOSS 0.05
 #define MOST_LOSS    10.0
@@ -81,6 +82,11 @@ jit_gemm_status jg_range_check(const jit_gemm_range *user, const struct jg_probl
     JG_TRY(jg_struct_import(user, &own, sizeof(own), "range"));
     struct jg_range range = {.first = own.first, .last = own.last, .loss = own.loss};
     JG_TRY(find_dimension(own.dimension, problem, &range.index));
+    if (range.index == JG_DIM_M && jg_has_typical_sizes(problem)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.typical_sizes",
+                       "leave it out, or the range",
+                       "the rows of groups are given, and with a range of M there are any");
+    }
     if (own.reserved != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "range.reserved",
                        "zero the struct before filling it", "must be 0, is %d",

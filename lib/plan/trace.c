@@ -6,6 +6,7 @@
 #include "plan/repack.h"
 #include "plan/scale.h"
 #include "plan/scale_pack.h"
+#include "plan/typical_sizes.h"
 
 void jg_trace_begin(struct jg_str *trace, const char *verb, const struct jg_arch *arch,
                     const struct jg_config *config)
@@ -97,6 +98,24 @@ static void trace_own_sizes(struct jg_str *trace, const struct jg_problem *probl
     }
 }
 
+/* What was priced: the groups that have rows, and how full their tiles are. */
+static void trace_typical_sizes(struct jg_str *trace, const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool are_rows = trial->product.a.letter == 'a';
+    const struct jg_typical_fill fill = jg_typical_fill_of(
+        trial->problem->typical_sizes, are_rows ? layout->tile_m : layout->tile_n);
+    jg_str_printf(trace, ", of %lld groups that typically have ", (long long)fill.groups);
+    if (fill.least < fill.most) {
+        jg_str_printf(trace, "%lld to ", (long long)fill.least);
+    }
+    jg_str_printf(trace, "%lld rows, ", (long long)fill.most);
+    jg_str_fixed(trace, fill.part, 2);
+    jg_str_puts(trace, " of those of their tiles");
+    trace_own_sizes(trace, trial->problem);
+    jg_str_puts(trace, "; the kernel counts them");
+}
+
 void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
                       const struct jg_trial *trial)
 {
@@ -110,6 +129,8 @@ void jg_trace_numbers(struct jg_str *trace, const struct jg_arch *arch,
     if (trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS) {
         jg_str_printf(trace, ", of groups of about %lld of K; the kernel counts them",
                       (long long)trial->product.k.size);
+    } else if (jg_has_typical_sizes(trial->problem)) {
+        trace_typical_sizes(trace, trial);
     } else if (trial->product.group_by != JIT_GEMM_GROUP_NONE) {
         const struct jg_product_size typical =
             jg_product_size(&trial->product, (uint32_t)trial->product.m.size,

@@ -64,6 +64,7 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "epilogue_named": (_STATUS, c_uint32, c_int, POINTER(NamedEpilogue)),
     "problem_parse": (_STATUS, c_char_p, POINTER(Problem)),
     "problem_print": (_STATUS, POINTER(Problem), c_char_p, c_size_t, POINTER(c_size_t)),
+    "problem_set_typical_sizes": (_STATUS, POINTER(Problem), c_void_p, c_uint32),
     "check": (_STATUS, _HANDLE, POINTER(Problem)),
     "convert_from_float": (_STATUS, c_int, c_void_p, c_size_t, c_void_p),
     "convert_to_float": (_STATUS, c_int, c_void_p, c_size_t, c_void_p),

@@ -23,6 +23,7 @@ NAME_SIZE = 64
 CONFIG_SIZE = 256
 MAX_OPERANDS = 16
 RECIPE_SIZE = 128
+SIZE_RUNS = 16
 KEY_BYTES = 32
 STRIDE_BROADCAST = -1
 SIZE_EMPTY = -1
@@ -65,6 +66,10 @@ class Matrix(ctypes.Structure):
     ]
 
 
+class SizeRun(ctypes.Structure):
+    _fields_ = [("groups", c_int64), ("least", c_uint32), ("most", c_uint32)]
+
+
 class Problem(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -90,6 +95,7 @@ class Problem(ctypes.Structure):
         ("accumulate", c_int),
         ("scale_rows", c_int),
         ("weights", c_int),
+        ("typical_sizes", SizeRun * SIZE_RUNS),
     ]
 
 
@@ -372,6 +378,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "jit_gemm_range": Range,
     "jit_gemm_scale": Scale,
     "jit_gemm_matrix": Matrix,
+    "jit_gemm_size_run": SizeRun,
     "jit_gemm_problem": Problem,
     "jit_gemm_operand": Operand,
     "jit_gemm_epilogue": Epilogue,

@@ -16,12 +16,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from jit_gemm import _abi  # noqa: E402
 
-HEADERS = ["device.h", "family.h", "jit_gemm.h", "named_epilogues.h", "scales.h"]
+HEADERS = ["device.h", "family.h", "groups.h", "jit_gemm.h", "named_epilogues.h", "scales.h"]
 CONSTANTS = {
     "JIT_GEMM_NAME_SIZE": _abi.NAME_SIZE,
     "JIT_GEMM_CONFIG_SIZE": _abi.CONFIG_SIZE,
     "JIT_GEMM_MAX_OPERANDS": _abi.MAX_OPERANDS,
     "JIT_GEMM_RECIPE_SIZE": _abi.RECIPE_SIZE,
+    "JIT_GEMM_SIZE_RUNS": _abi.SIZE_RUNS,
     "JIT_GEMM_STRIDE_BROADCAST": _abi.STRIDE_BROADCAST,
     "JIT_GEMM_SIZE_EMPTY": _abi.SIZE_EMPTY,
     "JIT_GEMM_NO_LIMIT": _abi.NO_LIMIT_MS,

@@ -120,7 +120,7 @@ Test(problem_text, every_message)
         {" \t\n ", "problem: the text is empty; give for instance"},
         {"m=1 n=5 mm=3",
          "problem: unknown key 'mm' at column 9; did you mean m? keys: m n k batch groups group_by "
-         "group_rest scale_rows a b c d layout d_layout a_rows d_rows a_scale a_scale_layout b_scale "
+         "group_rest scale_rows typical_sizes a b c d layout d_layout a_rows d_rows a_scale a_scale_layout b_scale "
          "b_scale_layout d_scale d_scale_layout dynamic workspace input_align output_align "
          "pair invariant accumulate weights max_registers local_memory epilogue config"},
         {"=3", "problem: unknown key '' at column 1"},

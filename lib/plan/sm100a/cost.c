@@ -7,6 +7,7 @@
 #include "plan/scale.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
+#include "plan/typical_sizes.h"
 
 /*
  * Rates of a B200, for comparing candidates; rounded. They are published measurements of
@@ -331,6 +332,8 @@ static double count_element_bytes(const struct jg_matrix *matrix)
 
 void jg_sm100a_predict(struct jg_trial *trial)
 {
+    const struct jg_product asked = trial->product;
+    trial->product = jg_typical_product(trial);
     const struct jg_product *product = &trial->product;
     const double m = (double)product->m.size;
     const double n = (double)product->n.size;
@@ -350,4 +353,5 @@ void jg_sm100a_predict(struct jg_trial *trial)
     trial->derived.predicted_us =
         limit_of(kernel_us, predict_power_us(trial), memory_us) * uncounted_loss_of(trial) +
         LAUNCH_US + trial->derived.repack_us + trial->derived.scale_pack_us;
+    trial->product = asked;
 }

@@ -10,6 +10,7 @@
 #include "plan/raster.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
+#include "plan/typical_sizes.h"
 
 /*
  * Rates of an H200, for comparing candidates; rounded, only differences between candidates
@@ -134,6 +135,8 @@
  * to 1.08 with 768 and 1024 (2026-11-27-h200-groups-blocks.jsonl). */
 #define L2_BYTES_CLK_SCALED_GROUPS 32.0
 #define MOST_SCALED_GROUP_ROWS     448
+/* The same where sizes are given, whose other numbers are in rounds.c. */
+#define L2_BYTES_CLK_TYPICAL 29.0
 /* Elements of 8 bits whose sums stay in the tensor core draw as those of a matrix do, and
  * what limits them is what comes to a CTA: three skewed problems of 512 rows a group took
  * 681, 3311 and 244 us in tiles of 128x128, 0.90 of the dense rate and 0.90 being the rows
@@ -324,8 +327,12 @@ static bool has_large_byte_groups(const struct jg_product *product)
 }
 
 /* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
-static double all_draw_rate_of(const struct jg_product *product)
+static double all_draw_rate_of(const struct jg_trial *trial)
 {
+    const struct jg_product *product = &trial->product;
+    if (jg_product_promotes_scales(product) && jg_has_typical_sizes(trial->problem)) {
+        return L2_BYTES_CLK_TYPICAL;
+    }
     if (jg_product_promotes_scales(product) &&
         has_group_rows(product, JG_LARGE_GROUP_ROWS) &&
         !has_group_rows(product, MOST_SCALED_GROUP_ROWS)) {
@@ -341,7 +348,7 @@ static double all_draw_rate_of(const struct jg_product *product)
 static double l2_rate_of(const struct jg_trial *trial)
 {
     const struct jg_device_facts *facts = trial->facts;
-    const double all_draw = all_draw_rate_of(&trial->product);
+    const double all_draw = all_draw_rate_of(trial);
     const bool is_held =
         trial->config.launch.split_k == 1 &&
         input_bytes_of(&trial->product) < HELD_PART * (double)facts->l2_bytes;
@@ -628,6 +635,10 @@ static struct rounds count_rounds(const struct jg_trial *trial)
     const int64_t busy = trial->derived.busy_ctas;
     const int64_t whole = items / busy;
     const int64_t rest = items % busy;
+    if (jg_has_typical_sizes(trial->problem)) {
+        return (struct rounds){.whole_clk =
+                                   jg_sm90a_typical_rounds(trial) * count_tile_clk(trial)};
+    }
     if (items < busy || rest == 0) {
         return (struct rounds){.whole_clk = (double)jg_ceil_div(items, busy) *
                                             count_tile_clk(trial)};
@@ -769,6 +780,8 @@ static double predict_rounds_us(const struct jg_trial *trial, double memory_us)
 
 void jg_sm90a_predict(struct jg_trial *trial)
 {
+    const struct jg_product asked = trial->product;
+    trial->product = jg_typical_product(trial);
     const double m = (double)trial->product.m.size;
     const double n = (double)trial->product.n.size;
     const double batch = (double)trial->product.batch.size;
@@ -780,4 +793,5 @@ void jg_sm90a_predict(struct jg_trial *trial)
     trial->derived.predicted_us =
         predict_rounds_us(trial, memory_us) * tile_slowness_of(trial) +
         count_launch_us(trial) + trial->derived.repack_us;
+    trial->product = asked;
 }

@@ -127,6 +127,8 @@ static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
 /* Clocks of adding up a tile's parts of K, in a cluster or as shares in a workspace; 0
  * where there are none, and of other orders in a workspace. */
 double jg_sm90a_sums_clk(const struct jg_trial *trial);
+/* Rounds of tiles that all CTAs take together, of groups whose sizes are given. */
+double jg_sm90a_typical_rounds(const struct jg_trial *trial);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 

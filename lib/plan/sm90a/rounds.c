@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper: rounds of tiles of groups whose sizes are given. */
+#include "plan/cluster.h"
+#include "plan/sm90a/sm90a.h"
+#include "plan/typical_sizes.h"
+
+/* What a tile that both warpgroups share takes for a whole one, and a last round whose
+ * entries are two each, of the rows of one warpgroup: all of B comes for either. Fitted,
+ * with what is drawn from L2 beside scales, to 47 problems of six shapes with 3 to 8
+ * configs each, and 76 others: of these the choice takes 1.006 and 1.006 of the best
+ * config's time, and 1.059 and 1.010 where sizes are not given
+ * (2026-11-27-h200-groups-typical.jsonl, -blocks.jsonl). */
+#define SHORT_TILE   0.80
+#define HALVED_ROUND 0.75
+
+double jg_sm90a_typical_rounds(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int64_t whole = derived->tiles / derived->busy_ctas;
+    const int64_t rest = derived->tiles % derived->busy_ctas;
+    double rounds = (double)whole;
+    if (rest > 0) {
+        const bool is_halved = derived->halves_last && 2 * rest <= derived->busy_ctas;
+        rounds += is_halved ? HALVED_ROUND : 1.0;
+    }
+    if (derived->shares_short) {
+        const int64_t across =
+            jg_tiles_along(trial->product.n.size, layout->tile_n, layout->cluster_n);
+        const int64_t few = jg_typical_sizes_short(trial->problem->typical_sizes,
+                                                   layout->tile_m, layout->tile_m / 2);
+        rounds -= (1.0 - SHORT_TILE) * (double)(few * across) / derived->busy_ctas;
+    }
+    return rounds;
+}
