@@ -18,6 +18,7 @@ struct bench_groups {
  * N and K of each, NULL being the launch's. */
 struct group_lists {
     const char *sizes, *ns, *ks;
+    bool are_planned; /* the config is chosen for the sizes */
 };
 
 /* Reads the sizes of a problem's groups as run_groups_read and run_groups_read_own do, for

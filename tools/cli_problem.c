@@ -15,7 +15,7 @@
  * of its errors: "types: bf16 f16". */
 struct help_texts {
     char inputs[96], outputs[96], operands[96], kinds[96];
-    char problem[3600];
+    char problem[4000];
     char operand_option[640];
 };
 
@@ -33,6 +33,9 @@ static const char problem_format[] =
     "                            where scales of a group's rows in layout 128x4 begin, by\n"
     "                            offsets: at a piece that follows from the group's begin,\n"
     "                            or behind those of the group before; stacked\n"
+    "  typical_sizes=8x512,24x0..96\n"
+    "                            groups and their rows, to plan for, up to 16 times: 8 of\n"
+    "                            512, 24 that go evenly from 0 to 96; about the same each\n"
     "  b=TYPE                    as A; e4m3 and e5m2 mix, with mx e2m1 too. A and B have\n"
     "                            %.*s\n"
     "                            %s\n"

@@ -155,6 +155,9 @@ static void compare_problems(const jit_gemm_problem *a, const jit_gemm_problem *
     note_difference(near, "group_by", a->group_by != b->group_by);
     note_difference(near, "group_rest", a->group_rest != b->group_rest);
     note_difference(near, "scale_rows", a->scale_rows != b->scale_rows);
+    note_difference(near, "typical_sizes",
+                    memcmp(a->typical_sizes, b->typical_sizes, sizeof(a->typical_sizes)) !=
+                        0);
     note_difference(near, "a", a->a.dtype != b->a.dtype);
     note_difference(near, "b",
                     types_differ(a->b.dtype, a->a.dtype, b->b.dtype, b->a.dtype));

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "jit_gemm/family.h"
 #include "plan_output.h"
+#include "run_groups.h"
 
 static const struct cli_help plan_help = {
     "plan PROBLEM... [OPTION...]",
@@ -20,6 +21,7 @@ static const struct cli_help plan_help = {
     "where one takes over from another. No size loses more than --loss against its best\n"
     "configuration, all by the cost model.\n",
     "  jit-gemm plan 4096x4096x4096 bf16 --arch sm_90a\n"
+    "  jit-gemm plan m=32768 n=1536 k=4096 a=bf16 groups=128 --group-sizes zipf\n"
     "  jit-gemm plan m=128 n=8192 k=4096 a=f16 dynamic=m --arch sm_90a --json\n"
     "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a\n"
     "  jit-gemm plan n=8192 k=4096 a=f16 dynamic=m --sweep m=1..8192 --arch sm_90a -o m.svg\n",
@@ -296,12 +298,17 @@ int cmd_plan(int argc, char **argv)
     jit_gemm_context *context = NULL;
     struct plan_form form = {0};
     struct sweep sweep = {0};
+    const char *group_sizes = NULL;
     const struct cli_option own[] = {
         {"--sweep", "RANGE", "the kernels for a range of sizes, such as m=1..8192",
          CLI_TEXT, &sweep.text},
         {"--loss", "PERCENT", "most that a size may lose with --sweep; 5% if not given",
          CLI_TEXT, &sweep.loss},
         {"-o", "FILE.svg", "also draw what --sweep finds", CLI_TEXT, &sweep.picture},
+        {"--group-sizes", "LIST",
+         "rows of each group, to plan for, such as 0,7,1200, or\n`zipf`, `uniform`: fills "
+         "typical_sizes",
+         CLI_TEXT, &group_sizes},
         {"--all", NULL, "all candidates, and not ten only", CLI_FLAG, &form.all},
         {"--json", NULL, "print one JSON object", CLI_FLAG, &form.json},
         {0},
@@ -320,6 +327,9 @@ int cmd_plan(int argc, char **argv)
         return code;
     }
     code = cli_problem_read(&problem, argv + 1, words);
+    if (code == CLI_OK && group_sizes != NULL) {
+        code = run_groups_plan(group_sizes, &problem.problem);
+    }
     if (code == CLI_OK) {
         /* A plan reads and keeps nothing: trouble with the cache is none of it. */
         options.no_cache |= options.cache_dir == NULL;

@@ -37,7 +37,7 @@ struct run_options {
     struct run_strides strides;
     int64_t seed, repeat;
     double alpha, beta;
-    bool verify, json, back_to_back, host_sizes;
+    bool verify, json, back_to_back, host_sizes, plan_sizes;
     const char *save;     /* NULL: D is not kept */
     const char *in_place; /* NULL: D has memory of its own */
 };
@@ -437,6 +437,7 @@ int cmd_run(int argc, char **argv)
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
         {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &options.sizes.groups},
+        {"--plan-sizes", NULL, RUN_PLAN_SIZES_HELP, CLI_FLAG, &options.plan_sizes},
         {"--host-sizes", NULL,
          "give the launch the sizes of the groups on the host, and\nno address of them",
          CLI_FLAG, &options.host_sizes},
@@ -470,6 +471,9 @@ int cmd_run(int argc, char **argv)
     code = cli_problem_read(&problem, argv + 1, words);
     if (code == CLI_OK) {
         code = check_options(&options, &problem);
+    }
+    if (code == CLI_OK && options.plan_sizes) {
+        code = run_groups_plan(options.sizes.groups, &problem.problem);
     }
     if (code == CLI_OK) {
         code = open_and_run(&options, &problem);

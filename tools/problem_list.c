@@ -20,7 +20,10 @@ static int add_problem(const struct cli_problem *model, char **words, int count,
     struct listed_problem *own = cli_alloc(sizeof(*own));
     *own = (struct listed_problem){.problem = *model};
     list->items[list->count++] = own;
-    const int code = cli_problem_read(&own->problem, words, count);
+    int code = cli_problem_read(&own->problem, words, count);
+    if (code == CLI_OK && lists->are_planned) {
+        code = run_groups_plan(lists->sizes, &own->problem.problem);
+    }
     if (code != CLI_OK) {
         return code;
     }

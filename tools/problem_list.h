@@ -18,11 +18,12 @@ struct problem_list {
 };
 
 /* The options that a command has for the lists of groups. */
-#define PROBLEM_LIST_GROUPS(lists)                                              \
-    {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &(lists)->sizes}, \
-        {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &(lists)->ns},      \
-    {                                                                           \
-        "--group-ks", "LIST", RUN_GROUP_KS_HELP, CLI_TEXT, &(lists)->ks         \
+#define PROBLEM_LIST_GROUPS(lists)                                                    \
+    {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &(lists)->sizes},       \
+        {"--plan-sizes", NULL, RUN_PLAN_SIZES_HELP, CLI_FLAG, &(lists)->are_planned}, \
+        {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &(lists)->ns},            \
+    {                                                                                 \
+        "--group-ks", "LIST", RUN_GROUP_KS_HELP, CLI_TEXT, &(lists)->ks               \
     }
 
 /*

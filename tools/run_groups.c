@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit_gemm/groups.h"
 #include "verify/quantise.h"
 
 /* The library's rules: docs/grouped.md. */
@@ -382,6 +383,39 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
         }
         return settle_ends(ret_groups, end_step(problem), *extent, is_list);
     }
+    return code;
+}
+
+int run_groups_plan(const char *list, jit_gemm_problem *problem)
+{
+    struct run_groups groups = {0};
+    int64_t m = problem->m.size;
+
+    if (problem->group_by == JIT_GEMM_GROUP_NONE ||
+        run_groups_divide_k(problem->group_by)) {
+        return cli_usage_error("%s needs groups of rows in the problem, such as groups=8",
+                               list != NULL ? sizes_option : "--plan-sizes");
+    }
+    if (problem->typical_sizes[0].groups > 0) {
+        return cli_usage_error("%s and the problem's own typical_sizes= exclude each other",
+                               list != NULL ? sizes_option : "--plan-sizes");
+    }
+    int code = run_groups_read(problem, list, &m, &groups);
+    if (code == CLI_OK) {
+        int32_t *sizes = cli_alloc((size_t)groups.count * sizeof(*sizes));
+        for (int64_t i = 0; i < groups.count; i++) {
+            struct run_rows rows = run_groups_next(&groups, i, 0, m);
+            for (sizes[i] = 0; rows.begin < rows.end;
+                 rows = run_groups_next(&groups, i, rows.end, m)) {
+                sizes[i] += (int32_t)(rows.end - rows.begin);
+            }
+        }
+        const jit_gemm_status status =
+            jit_gemm_problem_set_typical_sizes(problem, sizes, (uint32_t)groups.count);
+        code = status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+        free(sizes);
+    }
+    run_groups_free(&groups);
     return code;
 }
 

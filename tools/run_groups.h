@@ -33,6 +33,9 @@ struct run_rows {
     "`zipf`: skewed, the i-th largest has 1/i of the largest;\n" \
     "default: `uniform`, all the same"
 
+#define RUN_PLAN_SIZES_HELP                                  \
+    "choose the config for groups of these sizes, not for\n" \
+    "such of about the same: fills typical_sizes"
 #define RUN_GROUP_NS_HELP                                \
     "columns of each group with group_by=pointers and\n" \
     "dynamic=n, such as 512,0,96; default: all have N"
@@ -56,6 +59,10 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
 int run_groups_read_own(const jit_gemm_problem *problem, const char *ns, const char *ks,
                         int64_t n, int64_t k, struct run_groups *groups);
 void run_groups_free(struct run_groups *groups);
+
+/* Has the problem planned for such sizes: its typical_sizes become theirs, of groups of
+ * rows. CLI_OK, or an error was printed. */
+int run_groups_plan(const char *list, jit_gemm_problem *problem);
 
 /* Are there groups, of D's rows? */
 bool run_groups_divide_rows(const struct run_groups *groups);

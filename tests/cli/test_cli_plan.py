@@ -81,6 +81,25 @@ def test_a_sweep_names_kernels_and_bands():
         expect(done.returncode == 2 and error in done.stderr, f"{words}: {done.stderr}")
 
 
+def test_sizes_of_groups_are_planned_for():
+    words = ["plan", "m=32768", "n=1536", "k=4096", "a=e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128", "groups=128", *ARCH]
+    equal = tool(*words, "--group-sizes", "uniform", "--json")
+    chosen = json.loads(equal.stdout)["candidates"][0]
+    expect(chosen["keys"]["tile"] == "256x128x128", "tiles that 256 rows fill", equal)
+    expect(any(note == "of 128 groups that typically have 256 rows" for note in chosen["notes"]), "what was priced", equal)
+    skewed = json.loads(tool(*words, "--group-sizes", "zipf", "--json").stdout)
+    expect(re.search(r" typical_sizes=\d+x\d+", skewed["problem"]), skewed["problem"])
+    again = json.loads(tool("plan", *skewed["problem"].split(), *ARCH, "--json").stdout)
+    expect(again["candidates"] == skewed["candidates"], "its text says the same")
+    for more, message in ((["batch=2"], "--group-sizes needs groups of rows in the problem"),
+                          (["groups=2", "group_by=k_offsets", "layout=tn"], "--group-sizes needs groups of rows"),
+                          (["groups=2", "typical_sizes=2x8"], "the problem's own typical_sizes= exclude each other"),
+                          (["groups=2"], "--group-sizes: the groups have 17 rows in all, but M is 16")):
+        done = tool("plan", "16x16x64", "bf16", *more, "--group-sizes", "8,9", *ARCH)
+        expect_exit(done, 2)
+        expect(message in done.stderr, message, done)
+
+
 def test_a_plan_is_sorted_and_folded_and_calls_a_tie_a_tie():
     for words in (["4096x4096x4096", "bf16", "--arch", "sm_100a"],
                   ["4096x4096x4096", "e4m3", "output_align=2", "--arch", "sm_90a"],

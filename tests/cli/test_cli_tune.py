@@ -135,6 +135,21 @@ def test_problems_come_from_a_file_too():
         expect(done.returncode == 2 and "shapes.txt: line 2" in done.stderr, "a wrong line", done)
 
 
+def test_a_recipe_may_be_for_sizes_of_groups():
+    need_compiler()
+    with Folder() as folder:
+        path = folder.path / "h.recipe"
+        words = ["m=90", "n=48", "k=64", "bf16", "groups=4"]
+        done = tune(*words, "--group-sizes", "0,7,64,19", "--plan-sizes", "-o", path)
+        expect_exit(done, 0)
+        line = path.read_text(encoding="ascii").splitlines()[1]
+        expect(" typical_sizes=1x0,1x7,1x19,1x64 a=bf16 config=" in line, line)
+        plan = tool("plan", *words, "--group-sizes", "19,64,7,0", *ARCH, "--recipe", path)
+        expect(f"{path}:2 " in " ".join(plan.stdout.split()), "the same sizes in any order", plan)
+        plan = tool("plan", *words, *ARCH, "--recipe", path)
+        expect("recipe" not in plan.stdout, "without sizes it is another problem", plan)
+
+
 def test_what_cannot_be_done_is_told_before_anything_is_compiled():
     with Folder() as folder:
         old = write(folder, "problem sm_90a 16x16x64 bf16\n")
