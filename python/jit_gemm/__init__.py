@@ -28,6 +28,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._gemm import Band, Family, Gemm, Info, plan_bands
+from ._host_sizes import typical_sizes
 from ._library import version
 from ._operands import (
     column_vector,
@@ -89,6 +90,7 @@ __all__ = [
     "scalar",
     "tf32",
     "to_float",
+    "typical_sizes",
     "version",
     "view",
 ]

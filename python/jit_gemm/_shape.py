@@ -37,12 +37,14 @@ class Plane:
 
     def is_row_major(self) -> bool:
         """Do its rows lie in memory one after the other, elements of a row side by side?"""
+        if self.rows == 0 or self.columns == 0:
+            return True  # strides of no element are anything: numpy's are 0
         is_dense = self.columns <= 1 or self.column_step == 1
         return is_dense and (self.rows <= 1 or self.row_step >= self.columns)
 
     def ld(self) -> int:
         """Its leading dimension as a row-major matrix."""
-        if self.rows > 1:
+        if self.rows > 1 and self.columns > 0:
             return self.row_step
         # Nothing steps from a single row to another: any stride will do that is aligned.
         per_vector = LARGEST_ALIGNMENT * 8 // self.view.bits
@@ -61,7 +63,7 @@ def _batch_stride(field: str, view: View, batch: int, is_written: bool) -> int:
     size, stride = view.shape[0], view.strides[0]
     if size not in (1, batch):
         refuse(field, f"its shape {view.shape} has {size} batches, not {batch}")
-    if batch == 1:
+    if batch == 1 or 0 in view.shape:
         return 0
     if size == 1 or stride == 0:
         if is_written:

@@ -263,6 +263,38 @@ class Lifetimes(CompilerTest):
         with self.assertRaisesRegex(jit_gemm.ArgumentError, "host_group_sizes: .*no groups"):
             plain.run(a, b[0], out, host_group_sizes=[96])
 
+    def test_arrays_without_rows_have_any_strides(self):
+        b = random((3, 32, 32))
+        for by, shape in (("offsets", (0, 32)), ("counts", (3, 0, 32))):
+            kernel = jit_gemm.Gemm(
+                context(), f"n=32 k=32 a=f16 layout=nn dynamic=m groups=3 group_by={by}"
+            )
+            empty = numpy.empty(shape, numpy.float16)
+            kernel.run(empty, b, empty.copy(), group_sizes=numpy.zeros(3, numpy.int32))
+
+    def test_typical_sizes_choose_a_config_and_are_no_part_of_the_kernel(self):
+        text = "m=96 n=32 k=32 a=f16 layout=nn groups=3"
+        word = jit_gemm.typical_sizes([40, 0, 50])
+        self.assertEqual(word, "typical_sizes=1x0,1x40,1x50")
+        priced = context().plan(f"{text} {word}")
+        self.assertIn("of 2 groups that typically have 40 to 50 rows", priced)
+        kernel = jit_gemm.Gemm(context(), f"{text} {word} config=tile=64x64")
+        plain = jit_gemm.Gemm(context(), f"{text} config=tile=64x64")
+        self.assertEqual(kernel.info.key, plain.info.key)
+        self.assertIn(word, kernel.problem)
+        for wrong, message in (
+            ([], "no entry"),
+            (7, "sequence of ints"),
+            ([-1, 2], "sizes: entry 0 is -1"),
+            ([1.5], "integer"),
+            ([1 << 31], "32 bits"),
+            ([1] * 4097, "at most 4096 groups"),
+        ):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, message):
+                jit_gemm.typical_sizes(wrong)
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "sizes of 2 groups are given"):
+            context().check(f"{text} {jit_gemm.typical_sizes([1, 2])}")
+
     def test_a_child_of_fork_is_told_and_harms_nobody(self):
         a, b = random((48, 32)), random((32, 64))
         own = jit_gemm.Context(DEVICE, arch=ARCH)
