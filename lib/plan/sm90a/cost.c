@@ -141,7 +141,7 @@
  * what limits them is what comes to a CTA: three skewed problems of 512 rows a group took
  * 681, 3311 and 244 us in tiles of 128x128, 0.90 of the dense rate and 0.90 being the rows
  * that tiles have, and 768, 3795 and 265 in those of 64x256
- * (2026-11-26-h200-groups-byte-tiles.jsonl). */
+ * (2026-11-26-h200-groups-byte-tiles.jsonl). Where sizes are given, from 64 rows on. */
 #define TAKEN_BYTES_CLK_GROUPS 64.0
 /* What a tile of groups takes beside that of a matrix where both warpgroups end it: a round
  * of such tiles of four uniform problems, of whole clusters, was 0.6 to 1.3 us longer than
@@ -321,9 +321,12 @@ static bool has_large_groups(const struct jg_product *product)
     return has_group_rows(product, JG_LARGE_GROUP_ROWS) && !jg_sm90a_promotes(product);
 }
 
-static bool has_large_byte_groups(const struct jg_product *product)
+static bool has_large_byte_groups(const struct jg_trial *trial)
 {
-    return has_large_groups(product) && jg_dtype_bits(product->a.dtype) <= 8;
+    const bool are_given = jg_has_typical_sizes(trial->problem);
+    const int64_t least = are_given ? JG_TURNED_GROUP_ROWS : JG_LARGE_GROUP_ROWS;
+    return has_group_rows(&trial->product, least) && !jg_sm90a_promotes(&trial->product) &&
+           jg_dtype_bits(trial->product.a.dtype) <= 8;
 }
 
 /* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
@@ -338,7 +341,7 @@ static double all_draw_rate_of(const struct jg_trial *trial)
         !has_group_rows(product, MOST_SCALED_GROUP_ROWS)) {
         return L2_BYTES_CLK_SCALED_GROUPS;
     }
-    if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(product)) {
+    if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(trial)) {
         return L2_BYTES_CLK;
     }
     return has_large_groups(product) ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK_SMALL_GROUPS;
@@ -445,7 +448,7 @@ static double count_draw_clk(const struct jg_trial *trial)
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
         /* Neighbours have other rows, or parts of K. */
-        const double taken_clk = has_large_byte_groups(&trial->product)
+        const double taken_clk = has_large_byte_groups(trial)
                                      ? (rows + columns) * row_bytes / TAKEN_BYTES_CLK_GROUPS
                                      : 0.0;
         return jg_larger((drawn - SHARED_PART * count_common_bytes(trial)) /
