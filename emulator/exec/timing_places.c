@@ -3,9 +3,6 @@
 #include "exec/cluster.h"
 #include "exec/timing.h"
 
-/* Where GPCs are not known: so many multiprocessors are at one half of L2, as many at the
- * other, so that clusters come to each in turn. */
-enum { HALF_SMS = 4 };
 /* Numbers of sharers: neighbours, and behind these pairs. */
 enum { FIRST_PAIR = EMU_MOST_SHARERS / 2 };
 
@@ -20,7 +17,6 @@ void emu_places_create(struct emu_timer *timer)
         timer->sms[i].place = chip->place_count; /* none that clusters are looked for in */
         timer->sms[i].fetcher.came =
             emu_alloc(chip->fetch_lines * sizeof(*timer->sms[i].fetcher.came));
-        timer->sms[i].fetcher.half = i / HALF_SMS % EMU_L2_HALVES;
     }
     for (unsigned i = 0; i < chip->place_count; i++) {
         for (unsigned j = 0; j < chip->places[i].sms && sm < timer->sm_count; j++, sm++) {
@@ -172,7 +168,7 @@ bool emu_places_find(struct emu_timer *timer, const struct emu_launch *launch, b
             }
         }
     }
-    if ((single || all == 0 || idle) && find_in(timer, launch, SM_CTAS, all, places)) {
+    if ((single || idle) && find_in(timer, launch, SM_CTAS, all, places)) {
         return true;
     }
     for (unsigned i = 0; idle && i < count_ctas(launch); i++) {

@@ -35,14 +35,12 @@ Test(time_chip, no_constant_was_forgotten)
             chip->fetch_lines,    chip->send_bytes,      chip->take_bytes,
             chip->remote_latency, chip->remote_interval, chip->home_bits,
             chip->link_bytes_ns,  chip->link_latency,    chip->outside_bytes,
-            chip->power_exponent, chip->tensor_mhz};
+            chip->power_exponent, chip->tensor_mhz,      chip->gpc_bytes,
+            chip->gpc_neighbours, chip->gpc_count,       chip->place_count};
         for (size_t j = 0; j < sizeof(constants) / sizeof(constants[0]); j++) {
             cr_expect_gt(constants[j], 0, "%s: constant %zu", names[i], j);
         }
     }
-    const struct emu_chip *h200 = emu_chip_of_sm(90);
-    cr_expect_gt(h200->gpc_bytes, 0);
-    cr_expect_gt(h200->gpc_neighbours, 0);
     const struct emu_chip *b200 = emu_chip_of_sm(100);
     cr_expect_gt(b200->tensor_load_bytes, 0);
     cr_expect_gt(b200->commit_latency[1], b200->commit_latency[0]);
@@ -88,25 +86,22 @@ Test(time_chip, lines_are_kept_until_others_take_their_place)
     emu_levels_free(levels);
 }
 
-/* As many clusters of each size as an H100 runs at once. */
+/* As many clusters of each size as an H100 runs at once, and the emulated B200. */
 Test(time_chip, clusters_have_the_places_that_were_counted)
 {
-    static const unsigned counted[][2] = {{2, 66}, {3, 39}, {4, 30},
-                                          {6, 17}, {8, 15}, {16, 7}};
-    const struct emu_chip *chip = emu_chip_find("h100");
-    for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+    static const unsigned counted[2][8][2] = {
+        {{1, 132}, {2, 66}, {3, 39}, {4, 30}, {6, 17}, {8, 15}, {16, 7}},
+        {{1, 148}, {2, 74}, {4, 34}, {8, 16}, {16, 8}}};
+    for (size_t i = 0; i < 16; i++) {
+        const struct emu_chip *chip = emu_chip_find(i < 8 ? "h100" : "b200");
+        const unsigned ctas = counted[i / 8][i % 8][0];
         unsigned clusters = 0;
-        for (unsigned j = 0; j < chip->place_count; j++) {
-            clusters += chip->places[j].sms / counted[i][0];
+        for (unsigned j = 0; ctas > 0 && j < chip->place_count; j++) {
+            clusters += chip->places[j].sms / ctas;
+            cr_expect_lt(chip->places[j].gpc, chip->gpc_count);
         }
-        cr_expect_eq(clusters, counted[i][1], "of %u: %u", counted[i][0], clusters);
+        cr_expect_eq(clusters, counted[i / 8][i % 8][1], "of %u: %u", ctas, clusters);
     }
-    unsigned sms = 0;
-    for (unsigned j = 0; j < chip->place_count; j++) {
-        sms += chip->places[j].sms;
-        cr_expect_lt(chip->places[j].gpc, chip->gpc_count);
-    }
-    cr_expect_eq(sms, 132);
 }
 
 /* Half of all lines are at home in each half of L2, 4 KiB after 4 KiB. */
@@ -131,12 +126,16 @@ Test(time_chip, a_line_is_at_home_in_one_half)
 static double read_from(struct emu_levels *levels, unsigned half, double at,
                         uint64_t address, uint32_t bytes)
 {
+    struct emu_gpc *gpcs = emu_gpcs_create(levels->chip);
     struct emu_fetcher fetcher = {
-        .half = half, .came = emu_alloc(levels->chip->fetch_lines * sizeof(double))};
+        .gpc = &gpcs[half],
+        .half = half,
+        .came = emu_alloc(levels->chip->fetch_lines * sizeof(double))};
     struct emu_request request = {.at = at, .fetcher = &fetcher, .half = half};
     emu_levels_read(levels, &request, address, bytes);
     const double took = emu_levels_serve(levels, &request) - at;
     emu_free(fetcher.came);
+    emu_gpcs_free(gpcs, levels->chip);
     return took;
 }
 
@@ -212,10 +211,10 @@ Test(time_chip, the_link_has_a_rate_each_way)
 }
 
 /* So many lines by each of some multiprocessors of a GPC; when the last one came. */
-static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
+static double draw(const struct emu_chip *chip, unsigned sms, unsigned neighbours,
+                   unsigned lines, bool same)
 {
-    const struct emu_chip *chip = emu_chip_find("h100");
-    struct emu_levels *levels = emu_levels_create(chip, 1980, 1);
+    struct emu_levels *levels = emu_levels_create(chip, chip->boost_mhz, 1);
     struct emu_gpc *gpcs = emu_gpcs_create(chip);
     struct emu_request filling = {.at = 0};
     double last = 0;
@@ -243,12 +242,15 @@ static double draw(unsigned sms, unsigned neighbours, unsigned lines, bool same)
 
 Test(time_chip, a_gpc_draws_at_its_rate_what_its_multiprocessors_do_not_share)
 {
-    const struct emu_chip *chip = emu_chip_find("h100");
+    const struct emu_chip *chip = emu_chip_find("h100"), *other = emu_chip_find("b200");
     const double bytes = 512 * EMU_LINE_BYTES;
-    cr_expect_float_eq(draw(1, 1, 512, false), bytes / chip->fetch_bytes, 40);
-    cr_expect_float_eq(draw(16, 6, 512, false), 16 * bytes / chip->gpc_bytes, 40);
-    cr_expect_float_eq(draw(16, 1, 512, true), 16 * bytes / chip->gpc_bytes, 40);
-    cr_expect_float_eq(draw(16, 6, 512, true), bytes / chip->fetch_bytes, 40);
+    cr_expect_float_eq(draw(chip, 1, 1, 512, false), bytes / chip->fetch_bytes, 40);
+    cr_expect_float_eq(draw(chip, 16, 6, 512, false), 16 * bytes / chip->gpc_bytes, 40);
+    cr_expect_float_eq(draw(chip, 16, 1, 512, true), 16 * bytes / chip->gpc_bytes, 40);
+    cr_expect_float_eq(draw(chip, 16, 6, 512, true), bytes / chip->fetch_bytes, 40);
+    /* As published: 16 draw there what they draw by themselves, and 20 do not. */
+    cr_expect_float_eq(draw(other, 16, 1, 512, false), bytes / other->fetch_bytes, 40);
+    cr_expect_float_eq(draw(other, 20, 1, 512, false), 20 * bytes / other->gpc_bytes, 40);
 }
 
 Test(time_chip, a_line_that_has_come_is_drawn_again)
@@ -312,10 +314,11 @@ Test(time_chip, copies_of_two_multiprocessors_go_side_by_side)
     const struct emu_chip *chip = emu_chip_find("b200");
     const uint32_t bytes = 4096 * EMU_LINE_BYTES;
     struct emu_levels *levels = emu_levels_create(chip, 1965, 1);
+    struct emu_gpc *gpcs = emu_gpcs_create(chip);
     double took[2];
     for (unsigned i = 0; i < 2; i++) {
-        struct emu_fetcher fetcher = {.came =
-                                          emu_alloc(chip->fetch_lines * sizeof(double))};
+        struct emu_fetcher fetcher = {
+            .gpc = &gpcs[0], .came = emu_alloc(chip->fetch_lines * sizeof(double))};
         struct emu_request request = {.fetcher = &fetcher};
         emu_levels_read(levels, &request, (uint64_t)i << 30, bytes);
         took[i] = emu_levels_serve(levels, &request);
@@ -325,6 +328,7 @@ Test(time_chip, copies_of_two_multiprocessors_go_side_by_side)
     cr_expect_gt(took[0], least);
     cr_expect_lt(took[0], 1.5 * least + emu_chip_miss(chip, false, 1), "%f", took[0]);
     cr_expect_float_eq(took[1], took[0], 0.05 * took[0], "%f, %f", took[0], took[1]);
+    emu_gpcs_free(gpcs, chip);
     emu_levels_free(levels);
 }
 

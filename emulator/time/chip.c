@@ -4,6 +4,8 @@
  *
  *   [QRC]    published measurement: the pipe catalogue of QuickRunCUDA, a B300 at 1920 MHz
  *   [SEMI]   published measurement: SemiAnalysis' microbench-blackwell, a B200
+ *   [die]    published measurement: Fan and others, Dissecting How Die Scaling Breaks GPU
+ *            Fine-grained Scheduling, H200s and B200s
  *   [H1]     published measurement: arXiv 2402.13499, Hopper
  *   [H2]     published measurement: arXiv 2501.12084, Hopper
  *   [guide]  CUDA programming guide, results a clock of a multiprocessor
@@ -110,33 +112,38 @@ static const struct emu_chip chips[] = {
      .l2_capacity = 60 * MIB /* its driver */},
     {.name = "b200",
      .sm = 100,
-     .boost_mhz = 1965,              /* [spec] */
-     .tensor_mhz = 1965,             /* [guess]: not measured */
-     .power_factor = 0.766,          /* [power]: 8192^3 in 604 to 630 us, as published */
-     .power_exponent = 0.4,          /* [power] [same]: an H100's */
-     .alu_latency = 4,               /* [QRC] */
-     .branch_latency = 8,            /* [guess] */
-     .special_latency = 20,          /* [guess] */
-     .cvt_interval = 2,              /* [guide] */
-     .mufu_latency = 14,             /* [QRC] */
-     .mufu_interval = 8,             /* [guide]; a B300 has 4 [QRC] */
-     .shuffle_latency = 24,          /* [QRC] */
-     .fence_latency = 24,            /* [QRC]: tens of clocks */
-     .gpu_fence_latency = 277,       /* [QRC]: to 292; 783 where all write */
-     .shared_latency = 24,           /* [QRC] */
-     .shared_bytes = 128,            /* [QRC] [SEMI] */
-     .copy_bytes = 2400,             /* [beside] [same] */
-     .l1_latency = 39,               /* [QRC] */
-     .l2_latency = 301,              /* [QRC] */
-     .dram_latency = 488,            /* [QRC]: 789 less 301 */
-     .atomic_latency = 700,          /* [guess] */
-     .l2_bytes_ns = 20500,           /* [spec] as others quote it; 20 to 26 [QRC] */
-     .dram_bytes_ns = 7100,          /* [SEMI] [QRC]: 7.0 to 7.26 */
-     .l2_capacity = 126 * MIB,       /* [spec] */
-     .home_bits = 0x1EF000,          /* [sides]: a GB200, of 2 MiB */
-     .link_bytes_ns = 5000,          /* [spec]: 10 TB/s both ways */
-     .link_latency = 350,            /* [QRC]: 660 less 310 */
-     .l2_request_bytes = 64,         /* [rows] [same] */
+     .boost_mhz = 1965,        /* [spec] */
+     .tensor_mhz = 1965,       /* [guess]: not measured */
+     .power_factor = 0.766,    /* [power]: 8192^3 in 604 to 630 us, as published */
+     .power_exponent = 0.4,    /* [power] [same]: an H100's */
+     .alu_latency = 4,         /* [QRC] */
+     .branch_latency = 8,      /* [guess] */
+     .special_latency = 20,    /* [guess] */
+     .cvt_interval = 2,        /* [guide] */
+     .mufu_latency = 14,       /* [QRC] */
+     .mufu_interval = 8,       /* [guide]; a B300 has 4 [QRC] */
+     .shuffle_latency = 24,    /* [QRC] */
+     .fence_latency = 24,      /* [QRC]: tens of clocks */
+     .gpu_fence_latency = 277, /* [QRC]: to 292; 783 where all write */
+     .shared_latency = 24,     /* [QRC] */
+     .shared_bytes = 128,      /* [QRC] [SEMI] */
+     .copy_bytes = 2400,       /* [beside] [same] */
+     .l1_latency = 39,         /* [QRC] */
+     .l2_latency = 301,        /* [QRC] */
+     .dram_latency = 488,      /* [QRC]: 789 less 301 */
+     .atomic_latency = 700,    /* [guess] */
+     .l2_bytes_ns = 20500,     /* [spec] as others quote it; 20 to 26 [QRC]; of stores */
+     .dram_bytes_ns = 7100,    /* [SEMI] [QRC]: 7.0 to 7.26 */
+     .l2_capacity = 126 * MIB, /* [spec] */
+     .home_bits = 0x1EF000,    /* [sides]: a GB200, of 2 MiB */
+     .link_bytes_ns = 5000,    /* [spec]: 10 TB/s both ways */
+     .link_latency = 350,      /* [QRC]: 660 less 310 */
+     .l2_request_bytes = 64,   /* [rows] [same] */
+     .gpc_bytes = 1280,        /* [die] [SEMI]: 80 for each of 16; in all 20.1 TB/s */
+     .gpc_neighbours = 10,     /* [fit] [same]: half of a GPC */
+     .gpc_count = 8,
+     .place_count = 8, /* [die] */
+     .places = {{20, 0}, {20, 1}, {18, 2}, {18, 3}, {18, 4}, {18, 5}, {18, 6}, {18, 7}},
      .tma_interval = 48,             /* [QRC] */
      .tma_row_interval = 1,          /* [rows] [same] */
      .tma_latency = 700,             /* [SEMI]: of a stage, less its bytes */

@@ -10,9 +10,6 @@ struct emu_drawn_line {
 
 struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
 {
-    if (chip->gpc_count == 0) {
-        return NULL;
-    }
     struct emu_gpc *gpcs = emu_alloc(chip->gpc_count * sizeof(*gpcs));
     for (unsigned i = 0; i < chip->gpc_count; i++) {
         gpcs[i].latency = chip->l2_latency;
@@ -24,7 +21,7 @@ struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip)
 
 void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip)
 {
-    for (unsigned i = 0; gpcs != NULL && i < chip->gpc_count; i++) {
+    for (unsigned i = 0; i < chip->gpc_count; i++) {
         emu_free(gpcs[i].lines);
         emu_spans_free(&gpcs[i].drawn);
     }

@@ -21,7 +21,7 @@ struct emu_gpc {
     struct emu_spans drawn;
 };
 
-/* One each for the chip's GPCs; NULL: the chip's are not known. */
+/* One each for the chip's GPCs. */
 struct emu_gpc *emu_gpcs_create(const struct emu_chip *chip);
 void emu_gpcs_free(struct emu_gpc *gpcs, const struct emu_chip *chip);
 /* One of these sharers asks for a line at a time. True: it is on its way to another one of
@@ -36,7 +36,7 @@ double emu_gpc_draw(struct emu_gpc *gpc, unsigned sharers, uint64_t line, double
 /* How a multiprocessor draws. Its copy engine asks for one line after the other. Only so
  * many are under way. */
 struct emu_fetcher {
-    struct emu_gpc *gpc;       /* NULL: not known, L2 hands out to all alike */
+    struct emu_gpc *gpc;
     unsigned half;             /* of L2, that it is at */
     unsigned neighbours, pair; /* sharers: with those beside it in the GPC, with one */
     double next;               /* when it can ask again */

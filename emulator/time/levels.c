@@ -23,9 +23,6 @@ struct emu_levels *emu_levels_create(const struct emu_chip *chip, double mhz, do
         struct emu_l2_half *half = &levels->halves[i];
         half->lines = emu_alloc((size_t)levels->set_count * WAYS * sizeof(*half->lines));
         emu_spans_create(&half->link, part * chip->link_bytes_ns * 1e3 / mhz, true);
-        if (chip->gpc_count == 0) {
-            emu_spans_create(&half->drawn, levels->l2_rate / EMU_L2_HALVES, true);
-        }
     }
     emu_spans_create(&levels->dram, levels->dram_rate, true);
     return levels;
@@ -37,7 +34,6 @@ void emu_levels_free(struct emu_levels *levels)
         for (unsigned i = 0; i < EMU_L2_HALVES; i++) {
             emu_free(levels->halves[i].lines);
             emu_spans_free(&levels->halves[i].link);
-            emu_spans_free(&levels->halves[i].drawn);
         }
         emu_spans_free(&levels->dram);
         emu_free(levels);
@@ -163,11 +159,9 @@ static double ask_for_line(const struct emu_chip *chip, struct emu_fetcher *fetc
 static double draw_from_l2(struct emu_levels *levels, const struct emu_request *request,
                            uint64_t number, double asked, double filled, uint32_t bytes)
 {
-    struct emu_gpc *gpc = request->fetcher->gpc;
     const double at = filled > asked ? filled : asked;
     levels->l2_bytes += bytes;
-    return gpc != NULL ? emu_gpc_draw(gpc, request->sharers, number, asked, at, bytes)
-                       : emu_spans_draw(&levels->halves[request->half].drawn, at, bytes);
+    return emu_gpc_draw(request->fetcher->gpc, request->sharers, number, asked, at, bytes);
 }
 
 /* When a line of which some bytes are wanted has left L2. */
@@ -181,8 +175,7 @@ static double draw_line(struct emu_levels *levels, struct emu_request *request,
                              : ask_for_line(chip, fetcher, request->at, bytes, is_row);
     const uint32_t least = is_row ? chip->l2_request_bytes : 0;
     double came = 0;
-    if (fetcher->gpc == NULL ||
-        !emu_gpc_shares(fetcher->gpc, request->sharers, number, asked, &came)) {
+    if (!emu_gpc_shares(fetcher->gpc, request->sharers, number, asked, &came)) {
         const double filled = fill_line(levels, request, number, asked);
         came = draw_from_l2(levels, request, number, asked, filled,
                             bytes > least ? bytes : least);
@@ -234,14 +227,11 @@ void emu_levels_fill_row(struct emu_levels *levels, struct emu_request *request,
 {
     const struct emu_chip *chip = levels->chip;
     struct emu_fetcher *fetcher = request->fetcher;
-    struct emu_gpc *gpc = fetcher->gpc;
     const double asked = ask_for_line(chip, fetcher, request->at, 0, true);
     double came = 0;
-    if (gpc == NULL) {
-        came = emu_spans_draw(&levels->halves[request->half].drawn, asked,
-                              chip->outside_bytes);
-    } else if (!emu_gpc_shares(gpc, fetcher->pair, number, asked, &came)) {
-        came = emu_gpc_draw(gpc, fetcher->pair, number, asked, asked, chip->outside_bytes);
+    if (!emu_gpc_shares(fetcher->gpc, fetcher->pair, number, asked, &came)) {
+        came = emu_gpc_draw(fetcher->gpc, fetcher->pair, number, asked, asked,
+                            chip->outside_bytes);
     }
     fetcher->came[fetcher->count++ % chip->fetch_lines] = came + chip->l2_latency;
     request->filled = came > request->filled ? came : request->filled;
@@ -290,11 +280,6 @@ double emu_levels_serve(struct emu_levels *levels, struct emu_request *request)
         return request->filled > request->at ? request->filled : request->at;
     }
     levels->l2_bytes += request->bytes;
-    if (levels->chip->gpc_count == 0) {
-        const double drawn = emu_spans_draw(&levels->halves[request->half].drawn,
-                                            request->at, (double)request->bytes);
-        return drawn > request->filled ? drawn : request->filled;
-    }
     const double clocks = (double)request->bytes / levels->l2_rate;
     const double served = emu_serve(&levels->l2, request->at, clocks);
     if (request->begun < served - clocks) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of a chip as a clock sees it: L2 by lines, DRAM behind it. Both hand out bytes
- * at a rate; who comes when they are behind waits. Where a chip's GPCs are known these draw
- * from L2, and the rest is first come, first served.
+ * at a rate; who comes when they are behind waits. GPCs draw what is read, each at its
+ * rate; what is stored is first come, first served.
  *
  * L2 has two halves. A line is at home in one of them, by its address; a multiprocessor
  * asks the half that it is at. That one gets a line of the other through the link, and
@@ -31,14 +31,13 @@ static inline double emu_serve(struct emu_server *server, double at, double cloc
 
 struct emu_l2_half {
     struct emu_line *lines; /* sets of ways */
-    struct emu_spans drawn; /* where the chip's GPCs are not known: of all */
     struct emu_spans link;  /* what comes from the other half */
 };
 
 struct emu_levels {
     const struct emu_chip *chip;
     double l2_rate, dram_rate; /* bytes a clock */
-    struct emu_server l2;      /* where GPCs draw: of the rest */
+    struct emu_server l2;      /* of stores and atomics */
     struct emu_spans dram;
     struct emu_l2_half halves[EMU_L2_HALVES];
     uint32_t set_count; /* of a half */
