@@ -161,7 +161,11 @@ int jg_resident_ctas(const struct jg_config *config, const struct jg_device_fact
         return (int)jg_min(count_least(cluster, facts), facts->sm_count / cluster) *
                cluster;
     }
-    return facts->sm_count / cluster * cluster;
+    const bool asks_for_tiles = config->launch.scheduler == JG_SCHEDULER_CLC;
+    const int likely = asks_for_tiles && facts->gpc_sms > 0 && cluster > 2
+                           ? count_in_gpcs(cluster, facts)
+                           : facts->sm_count / cluster;
+    return (int)jg_max(likely, 1) * cluster;
 }
 
 int64_t jg_tiles_along(int64_t size, int tile, int cluster)

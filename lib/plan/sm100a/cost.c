@@ -76,8 +76,10 @@
 #define CELL_CLK 400.0
 /* Clusters beyond a pair of which nobody has counted how many run at once: a round more
  * than multiprocessors allow is 5 to 20 percent of usual shapes. So they are taken where
- * they are better by so much. */
+ * they are better by so much; those that ask for tiles, of which as many are counted on as
+ * GPCs hold that lack as little as they can, by less. */
 #define UNCOUNTED_LOSS 0.05
+#define LIKELY_LOSS    0.02
 /* What several limits allow at the same time: the part of the lesser ones that shows, so
  * that of candidates which one limit makes equal the one wins that is further from the
  * others. */
@@ -276,8 +278,23 @@ static double count_parts_clk(const struct jg_trial *trial,
            jg_larger(shown_clk, 0.0);
 }
 
-static double predict_kernel_us(const struct jg_trial *trial, double *ret_waiting_us,
-                                double *ret_ends_us)
+/* Rounds of tiles, or of their parts. Inputs come from memory with the tiles that read
+ * them: a round takes as long as its products, or as long as memory brings its part of
+ * them. The last one has few CTAs at work, and they are no faster for it. */
+static double count_rounds_clk(const struct jg_trial *trial, double main_clk,
+                               double input_clk)
+{
+    const int64_t busy = trial->derived.busy_ctas;
+    const int64_t items = trial->derived.tiles * trial->config.launch.split_k;
+    const double item_clk = input_clk / (double)items;
+    const int64_t whole = items / busy;
+    const double rest = (double)(items % busy);
+    return (double)whole * jg_larger(main_clk, (double)busy * item_clk) +
+           (rest > 0.0 ? jg_larger(main_clk, rest * item_clk) : 0.0);
+}
+
+static double predict_kernel_us(const struct jg_trial *trial, double input_us,
+                                double *ret_waiting_us, double *ret_ends_us)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_derived *derived = &trial->derived;
@@ -296,7 +313,10 @@ static double predict_kernel_us(const struct jg_trial *trial, double *ret_waitin
     const double ends_clk = count_ends_clk(trial, &epilogue);
     *ret_waiting_us = jg_larger(rounds - 1.0, 0.0) * waiting_clk / CLOCK_HZ * 1e6;
     *ret_ends_us = ends_clk / CLOCK_HZ * 1e6;
-    return (ends_clk + parts_clk + rounds * main_clk +
+    const double rounds_clk =
+        has_tail ? rounds * main_clk
+                 : count_rounds_clk(trial, main_clk, input_us / 1e6 * CLOCK_HZ);
+    return (ends_clk + parts_clk + rounds_clk +
             jg_larger(rounds - 1.0, 0.0) * waiting_clk) /
            CLOCK_HZ * 1e6;
 }
@@ -315,10 +335,14 @@ static double predict_power_us(const struct jg_trial *trial)
     return clk / (hz * trial->facts->sm_count) * 1e6;
 }
 
-/* Clusters that may find fewer places than multiprocessors would hold. */
+/* Clusters that may find fewer places than are counted on. */
 static double uncounted_loss_of(const struct jg_trial *trial)
 {
-    return jg_is_cluster_counted(&trial->config, trial->facts) ? 1.0 : 1.0 + UNCOUNTED_LOSS;
+    if (jg_is_cluster_counted(&trial->config, trial->facts)) {
+        return 1.0;
+    }
+    return 1.0 + (trial->config.launch.scheduler == JG_SCHEDULER_CLC ? LIKELY_LOSS
+                                                                     : UNCOUNTED_LOSS);
 }
 
 /* Of an input, each with the scale of the tensor core that it may have. A piece comes for
@@ -342,14 +366,16 @@ void jg_sm100a_predict(struct jg_trial *trial)
     const double input_bytes = m * k * batch * count_element_bytes(&product->a) +
                                n * k * batch * count_element_bytes(&product->b);
     const double output_bytes = m * n * batch * jg_output_bytes(trial->problem);
-    double ends_us;
-    const double kernel_us = predict_kernel_us(trial, &trial->derived.waiting_us, &ends_us);
     const double memory_bytes_s = MEMORY_PART * (double)trial->facts->memory_bytes_s;
+    const double input_us = input_bytes / memory_bytes_s * 1e6;
+    double ends_us;
+    const double kernel_us =
+        predict_kernel_us(trial, input_us, &trial->derived.waiting_us, &ends_us);
     trial->derived.repack_us = jg_repack_us(trial, memory_bytes_s);
     trial->derived.scale_pack_us = jg_scale_pack_us(trial, memory_bytes_s);
     /* Inputs come between the ends of a CTA, D leaves at the second one. */
-    const double memory_us = jg_larger(input_bytes / memory_bytes_s * 1e6 + ends_us,
-                                       (input_bytes + output_bytes) / memory_bytes_s * 1e6);
+    const double memory_us =
+        jg_larger(input_us + ends_us, (input_bytes + output_bytes) / memory_bytes_s * 1e6);
     trial->derived.predicted_us =
         limit_of(kernel_us, predict_power_us(trial), memory_us) * uncounted_loss_of(trial) +
         LAUNCH_US + trial->derived.repack_us + trial->derived.scale_pack_us;
