@@ -197,6 +197,15 @@ Test(output, chips_say_which_ring_brings_matrices)
         {"sm_90a", "4096x4096x4096 bf16 c=bf16", 1, 0},
         {"sm_90a", "4096x4096x4096 bf16 c=f32", 2, 0},
         {"sm_90a", "4096x4096x4096 bf16 c=bf16 input_align=2", 0, 0},
+        {"sm_90a",
+         "300x500x640 e4m3 d=bf16 c=bf16 a_scale=1x128 b_scale=1x128 "
+         "config=tile=64x64 k_turns=0",
+         1, 0},
+        /* Each warpgroup reads every other stage. */
+        {"sm_90a",
+         "300x500x640 e4m3 d=bf16 c=bf16 a_scale=1x128 b_scale=1x128 "
+         "config=tile=64x64 k_turns=1",
+         0, 0},
         {"sm_100a", "4096x4096x4096 bf16", 0, 0},
         {"sm_100a", "4096x4096x4096 bf16 c=bf16", 1, 2},
         {"sm_100a", "4096x4096x4096 bf16 c=f32", 2, 4},

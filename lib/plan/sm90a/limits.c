@@ -564,7 +564,8 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
 }
 
 /* C and matrix operands come through the ring of input tiles, or one of their own; through
- * one that a warp or more fill, nothing else comes. Where a CTA has one tile, vectors are
+ * one that a warp or more fill, or of which each warpgroup reads every other stage, nothing
+ * else comes: what is theirs both read. Where a CTA has one tile, vectors are
  * faster: threads store D at once, and nothing waits for a copy (6.1 and 6.5 us for 1024^3
  * on an H100, while 8192x8192x1024 takes 256 and 246). */
 static struct jg_output choose_output(const struct jg_trial *trial)
@@ -572,7 +573,8 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     const bool pingpong = trial->config.layout.pingpong != 0;
     const bool loads_by_one =
         !jg_loads_by_threads(&trial->product) && !trial->product.has_row_boxes;
-    const int input_stages = loads_by_one ? trial->config.pipeline.stages : 0;
+    const bool reads_all = trial->config.layout.k_turns != JG_K_TURNS_TAKEN;
+    const int input_stages = loads_by_one && reads_all ? trial->config.pipeline.stages : 0;
     const struct jg_output_facts facts = {
         .columns = columns_of_d(trial),
         .ring_stages = pingpong ? count_load_stages(trial) : input_stages,
