@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/struct.h"
 #include "plan/compiled.h"
 #include "plan/range.h"
@@ -68,19 +69,45 @@ void jg_recipe_free(struct jg_recipe *recipe)
         free_item(&recipe->items[i]);
     }
     jg_free(recipe->items);
+    jg_free(recipe->slots);
     *recipe = (struct jg_recipe){0};
+}
+
+enum { LEAST_ITEMS = 16, SLOTS_PER_ITEM = 4 }; /* powers of two */
+
+/* The slot that has the item of a key, or the empty one that it would have. */
+static size_t *find_slot(const struct jg_recipe *recipe, const struct jg_arch *arch,
+                         const char *key)
+{
+    const struct jg_hash hash = jg_hash_bytes(key, strlen(key));
+    size_t at = 0;
+    memcpy(&at, hash.bytes, sizeof(at));
+    for (;; at++) {
+        size_t *slot = &recipe->slots[at % recipe->slot_count];
+        if (*slot == 0) {
+            return slot;
+        }
+        const struct jg_recipe_item *item = &recipe->items[*slot - 1];
+        if (item->arch == arch && strcmp(item->problem, key) == 0) {
+            return slot;
+        }
+    }
 }
 
 const struct jg_recipe_item *jg_recipe_find(const struct jg_recipe *recipe,
                                             const struct jg_arch *arch, const char *key)
 {
-    for (size_t i = 0; i < recipe->count; i++) {
-        const struct jg_recipe_item *item = &recipe->items[i];
-        if (item->arch == arch && strcmp(item->problem, key) == 0) {
-            return item;
-        }
+    if (recipe->count == 0) {
+        return NULL;
     }
-    return NULL;
+    const size_t *slot = find_slot(recipe, arch, key);
+    return *slot == 0 ? NULL : &recipe->items[*slot - 1];
+}
+
+static void place_item(struct jg_recipe *recipe, size_t number)
+{
+    const struct jg_recipe_item *item = &recipe->items[number];
+    *find_slot(recipe, item->arch, item->problem) = number + 1;
 }
 
 static bool reserve(struct jg_recipe *recipe)
@@ -88,13 +115,23 @@ static bool reserve(struct jg_recipe *recipe)
     if (recipe->count < recipe->capacity) {
         return true;
     }
-    const size_t capacity = recipe->capacity > 0 ? recipe->capacity * 2 : 16;
+    const size_t capacity = recipe->capacity > 0 ? recipe->capacity * 2 : LEAST_ITEMS;
     struct jg_recipe_item *items = jg_realloc(recipe->items, capacity * sizeof(*items));
     if (items == NULL) {
         return false;
     }
     recipe->items = items;
+    size_t *slots = jg_alloc(SLOTS_PER_ITEM * capacity * sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    jg_free(recipe->slots);
+    recipe->slots = slots;
+    recipe->slot_count = SLOTS_PER_ITEM * capacity;
     recipe->capacity = capacity;
+    for (size_t i = 0; i < recipe->count; i++) {
+        place_item(recipe, i);
+    }
     return true;
 }
 
@@ -123,6 +160,7 @@ static jit_gemm_status append(struct jg_recipe *recipe, const struct jg_recipe_i
         return jg_fail_memory();
     }
     recipe->items[recipe->count++] = *item;
+    place_item(recipe, recipe->count - 1);
     return JIT_GEMM_OK;
 }
 
@@ -452,23 +490,14 @@ void jg_recipe_print(const struct jg_recipe *recipe, struct jg_str *out)
     }
 }
 
-/* The old line by its number; NULL if it is no problem. */
-static const struct jg_recipe_item *find_line(const struct jg_recipe *recipe, size_t line)
-{
-    for (size_t i = 0; i < recipe->count; i++) {
-        if (recipe->items[i].line == line) {
-            return &recipe->items[i];
-        }
-    }
-    return NULL;
-}
-
 static void print_update(const char *text, size_t size, const struct jg_recipe *old,
                          const struct jg_recipe *items, struct jg_str *out)
 {
     struct jg_lines lines = {.text = text, .size = size};
+    size_t next = 0; /* of the old items, which are in the order of lines */
     while (jg_lines_next(&lines)) {
-        const struct jg_recipe_item *item = find_line(old, lines.line);
+        const bool is_item = next < old->count && old->items[next].line == lines.line;
+        const struct jg_recipe_item *item = is_item ? &old->items[next++] : NULL;
         const struct jg_recipe_item *newer =
             item != NULL ? jg_recipe_find(items, item->arch, item->problem) : NULL;
         if (newer != NULL) {

@@ -27,6 +27,8 @@ struct jg_recipe_item {
 struct jg_recipe {
     struct jg_recipe_item *items; /* in the order of the text */
     size_t count, capacity;
+    size_t *slots; /* an item's number and 1, or 0, from where its hash says onwards */
+    size_t slot_count;
 };
 
 /* What the lines are checked by. */
