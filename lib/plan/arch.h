@@ -53,11 +53,12 @@ struct jg_derived {
                            each for both; 1: each loads all of its own; 0: there are none */
     bool
         halves_last; /* are entries of a last round that has few two each, of fewer rows? */
-    bool shares_short;  /* do both math warpgroups multiply rows of a tile of which a group
-                           has no more than half? */
-    bool passes_items;  /* does a warp find items for those that multiply? */
-    bool k_turns;       /* have math warpgroups every other block of K each? */
-    bool leaves_slices; /* are those left out of which a group has no rows? */
+    bool shares_short;   /* do both math warpgroups multiply rows of a tile of which a group
+                            has no more than half? */
+    bool passes_items;   /* does a warp find items for those that multiply? */
+    bool k_turns;        /* have math warpgroups every other block of K each? */
+    bool one_multiplies; /* does one math warpgroup multiply all of a tile? */
+    bool leaves_slices;  /* are those left out of which a group has no rows? */
     enum jg_evict_first evict_first; /* of the product's A and B */
     jit_gemm_weights first_loads;    /* of the product's A and B, the one whose first stages
                                         are loaded before the grid before has ended */

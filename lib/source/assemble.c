@@ -495,6 +495,7 @@ static void print_resources(const struct jg_problem *problem,
         print_flag("kKTurns", derived->k_turns, out);
     }
     print_name("EvictFirst", "kEvictFirst", matrix_names[derived->evict_first], out);
+    print_flag("kOneMultiplies", derived->one_multiplies, out);
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);

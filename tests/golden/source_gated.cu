@@ -54,6 +54,7 @@ struct Config {
     enum : jg::u32 { kSplitK = 1 };
     enum : jg::u32 { kScaleSlots = 0 };
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
+    enum : bool { kOneMultiplies = false };
     enum : jg::u32 { kLeadStages = 0 };
     enum : jg::u32 { kThreads = 384 };
     enum : jg::u32 { kSmemBytes = 164864 };

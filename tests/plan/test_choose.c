@@ -582,6 +582,36 @@ Test(choose, small_device_gets_what_fits)
     cr_expect_eq(choice.derived.grid_ctas, 1);
 }
 
+Test(choose, one_math_warpgroup_multiplies_small_tiles_that_it_need_not_share)
+{
+    static const struct {
+        const char *problem;
+        bool one;
+    } rows[] = {
+        {"256x2048x7168 bf16", true},
+        {"256x2048x7168 bf16 invariant=m", true}, /* bits are the same */
+        {"64x1536x7168 bf16 config=tile=64x64 swap_ab=1 split_k=4 split_order=cluster",
+         true},
+        {"256x2048x16384 e4m3 d=bf16 accumulate=fast config=tile=64x64 swap_ab=1", true},
+        {"256x2048x16384 e4m3 d=bf16 config=tile=64x64 swap_ab=1", false}, /* promoted */
+        {"256x2048x7168 bf16 config=tile=64x96 swap_ab=1", false},
+        {"256x2048x7168 bf16 config=tile=128x64 swap_ab=1", false},
+        {"512x2048x7168 bf16 config=tile=64x64 swap_ab=1", false}, /* several tiles */
+        {"512x1024x4096 bf16 config=tile=64x64 swap_ab=1", false}, /* a short K */
+        {"512x512x4096 bf16 config=tile=64x64 swap_ab=1 split_k=2 split_order=cluster",
+         true},
+        {"64x4096x4096 bf16 config=tile=64x32 swap_ab=1", true},
+        {"256x2048x7168 bf16 c=bf16 config=tile=64x64 swap_ab=1", false},
+        {"256x2048x7168 bf16 c=bf16 output_align=2 config=tile=64x64 swap_ab=1", true},
+        {"256x2048x7168 bf16 input_align=8 config=tile=64x64 swap_ab=1", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = choose(rows[i].problem);
+        cr_expect_eq(choice.derived.one_multiplies, rows[i].one, "%s", rows[i].problem);
+    }
+    expect_config(rows[0].problem, "tile=64x64x64 cluster=1x1 stages=13 ");
+}
+
 /* So that a config that is printed is the same one when it is read. */
 Test(choose, blocks_of_k_in_turn_are_named_where_they_may_be)
 {

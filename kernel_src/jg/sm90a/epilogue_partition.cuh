@@ -5,10 +5,10 @@
 // Half of the tile's rows, or half of its columns where there are only 64 rows; all of it
 // where the warpgroups take tiles in turn (Config::kPingpong). A wgmma gives each warp 16
 // of 64 rows, so a team is a warpgroup. With takes_k_turns each multiplies all of the
-// tile for half of K, and writes the half of the columns that it would have had. With
-// Config::kGateInA there are two multiplications, one for each accumulator of a gated D,
-// whose columns lie side by side. With Config::kTransposed a row of the multiplication is a
-// column of D.
+// tile for half of K, with Config::kOneMultiplies the first one for all of K; and each
+// writes the half of the columns that it would have had. With Config::kGateInA there are
+// two multiplications, one for each accumulator of a gated D, whose columns lie side by
+// side. With Config::kTransposed a row of the multiplication is a column of D.
 #pragma once
 #include <jg/common/block_scale.cuh>
 #include <jg/epilogue/partition.cuh>
@@ -28,17 +28,18 @@ struct MmaPartition {
         kSplitRows = kTeams > 1 && kMmaRows >= 128,
         kSplitCols = kTeams > 1 && !kSplitRows,
         kTurns = takes_k_turns<Config>(),
+        kWhole = kTurns || Config::kOneMultiplies, // all columns are one team's
     };
-    static_assert(!kTurns || (kSplitCols && kMmas == 1), "of 64 rows, without pairs");
+    static_assert(!kWhole || (kSplitCols && kMmas == 1), "of 64 rows, without pairs");
     // Of a team.
     enum : u32 {
         kRows = kSplitRows ? kMmaRows / 2 : kMmaRows,
-        kMmaColumns = kSplitCols && !kTurns ? Config::kBlockN / 2 : Config::kBlockN,
+        kMmaColumns = kSplitCols && !kWhole ? Config::kBlockN / 2 : Config::kBlockN,
         kSumColumns = kMmas * kMmaColumns,                    // that it multiplies,
-        kAccColumns = kTurns ? kSumColumns / 2 : kSumColumns, // and writes
+        kAccColumns = kWhole ? kSumColumns / 2 : kSumColumns, // and writes
         // Those that D has of them.
         kColumnsOfD =
-            kTurns || (Config::kGated && !Config::kGateInA) ? kMmaColumns / 2 : kMmaColumns,
+            kWhole || (Config::kGated && !Config::kGateInA) ? kMmaColumns / 2 : kMmaColumns,
     };
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
@@ -47,7 +48,7 @@ struct MmaPartition {
     }
     static constexpr JG_DEVICE u32 first_column(u32 team)
     {
-        return kSplitCols && !kTurns ? team * kMmaColumns : 0;
+        return kSplitCols && !kWhole ? team * kMmaColumns : 0;
     }
 };
 

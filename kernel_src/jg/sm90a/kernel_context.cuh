@@ -10,6 +10,8 @@
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/consumer_order.cuh>
+#include <jg/sm90a/empty_groups.cuh>
+#include <jg/sm90a/hand_over.cuh>
 #include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
@@ -31,8 +33,9 @@ struct KernelContext {
     using SmemT = Smem<Config, Scheduler>;
     using Partition = EpiloguePartition<Config>;
     using Turns = KTurns<Config>;
-    // Of a stage: both math warpgroups, or the one whose turn it is.
-    using Signals = WarpgroupSignals<Partition::kTeams / Turns::kWays, Cluster>;
+    // Who releases a stage: both math warpgroups, or the one that reads it.
+    enum : u32 { kReaders = Config::kOneMultiplies ? 1 : Partition::kTeams / Turns::kWays };
+    using Signals = WarpgroupSignals<kReaders, Cluster>;
     using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kLoadedBytes, Signals,
                                  stage_fillers<Config>(Roles::kLoadWarps)>;
     using ShapeT = Shape<Config, Params>;
@@ -203,13 +206,15 @@ struct KernelContext {
                 Turns::begin(tiles, consumer, item.k_blocks);
                 Turns::begin(scales, consumer, item.k_blocks);
             }
-            work.settle_at_stage(tiles, item.k_blocks > Turns::first(consumer));
+            const bool multiplies = !Config::kOneMultiplies || consumer == 0;
+            work.settle_at_stage(tiles,
+                                 multiplies && item.k_blocks > Turns::first(consumer));
             // Add up the item's K.
             Sums sums;
-            if constexpr (Turns::kTakes) {
+            if constexpr (Partition::Mma::kWhole) {
                 typename Mma::Accumulators all;
                 multiply(tiles, scales, own, all, epilogue);
-                Turns::add_up(smem.sums, kSumsBarrier, consumer, all, sums);
+                divide_sums(*this, epilogue, all, sums);
             } else {
                 multiply(tiles, scales, own, sums, epilogue);
             }
@@ -218,22 +223,9 @@ struct KernelContext {
             write_item(epilogue, sums, tiles, own.item);
         }
         epilogue.drain();
-        clear_empty_groups();
+        clear_empty_groups(*this);
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::leave(smem.sums, cluster, roles.math_warp());
-        }
-    }
-
-    // Writes reductions of groups without rows, which have no tile: one math warpgroup.
-    JG_DEVICE void clear_empty_groups() const
-    {
-        if constexpr (kReducesGroups) {
-            if (roles.consumer() == 0) {
-                for_each_empty_group<Config>(scheduler.order(), [&](u32 group) {
-                    Epilogue::clear_group(params.operands, group, Output::shape(shape).n,
-                                          threadIdx.x % 128, 128);
-                });
-            }
         }
     }
 
@@ -303,12 +295,18 @@ struct KernelContext {
                           const BeforeEnd &before_end) const
     {
         const u32 k_blocks = own.item.k_blocks;
+        if (Config::kOneMultiplies && roles.consumer() != 0) {
+            before_end();
+            return;
+        }
         Mma mma(roles.consumer(), own.first_row, smem.input, tiles, sums);
         if constexpr (kScales) {
             multiply_scaled<kBlocks>(mma, tiles, scales, own.first_row, k_blocks);
             before_end();
             return;
         }
+        static_assert(!Config::kOneMultiplies || Config::kLeadStages == 0,
+                      "there is nobody to wait for");
         const ConsumerOrder<Config> order(roles.consumer(), k_blocks);
         u32 left = k_blocks;
 #pragma unroll 1

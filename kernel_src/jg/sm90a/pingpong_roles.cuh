@@ -61,7 +61,7 @@ class PingpongRoles {
             }
         }
         epilogue.drain();
-        kernel_.clear_empty_groups();
+        clear_empty_groups(kernel_);
     }
 
   private:

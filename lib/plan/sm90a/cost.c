@@ -83,6 +83,11 @@
 #define COMMON_COLUMNS       96 /* more tokens than these are common to parts of K */
 #define SHARED_BYTES_CLK_CTA 34.0
 #define TAKEN_BYTES_CLK      85.0
+/* The same where one warpgroup multiplies, which reads rows of A from shared memory once:
+ * 256x2048x7168 in 64x64 took 14.9 us, and 16.2 by two
+ * (2026-11-27-h200-one-multiplies.jsonl).
+ */
+#define TAKEN_BYTES_CLK_ALONE 100.0
 /* A block of K where a cluster shares the smaller input only, for one that shares the
  * larger. */
 #define SMALLER_SHARED 1.03
@@ -463,7 +468,9 @@ static double count_draw_clk(const struct jg_trial *trial)
     const struct along smaller = find_smaller(trial);
     const double missing = missing_part_of(&smaller);
     const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
-    const double taken = jg_lesser(TAKEN_BYTES_CLK * share, L2_BYTES_CLK_HELD);
+    const double taken_rate =
+        trial->derived.one_multiplies ? TAKEN_BYTES_CLK_ALONE : TAKEN_BYTES_CLK;
+    const double taken = jg_lesser(taken_rate * share, L2_BYTES_CLK_HELD);
     return (1.0 + UNEVEN_DRAW * missing * missing) *
            jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
                                         shared / (SHARED_BYTES_CLK_CTA * share)));

@@ -601,7 +601,7 @@ static int choose_lead_stages(const struct jg_trial *trial)
     const bool has_one_tile =
         derived->waves <= 1.0 || trial->config.launch.scheduler == JG_SCHEDULER_SINGLE;
     const bool ends_together =
-        has_one_tile || trial->config.layout.pingpong != 0 ||
+        has_one_tile || trial->config.layout.pingpong != 0 || derived->one_multiplies ||
         jg_split_blocks(trial) < stages || jg_sm90a_promotes(&trial->product) ||
         derived->output.loads_per_step > 0 || jg_loads_by_threads(&trial->product);
     return ends_together ? 0 : stages - 1;
@@ -735,6 +735,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     /* Once more: it is known how many tiles a CTA has. */
     trial->derived.output = choose_output(trial);
     trial->derived.shares_short = jg_sm90a_shares_short(trial);
+    trial->derived.one_multiplies = jg_sm90a_one_multiplies(trial);
     trial->derived.lead_stages = choose_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
     trial->derived.first_loads = jg_first_loads(trial);

@@ -82,6 +82,10 @@ bool jg_sm90a_check_turns(struct jg_trial *trial);
 /* Of shared memory, where what they added up meets. */
 int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial);
 
+/* Does the first math warpgroup multiply all of a tile (jg/sm90a/hand_over.cuh)? When it is
+ * known how C comes, and how many tiles a CTA has. */
+bool jg_sm90a_one_multiplies(const struct jg_trial *trial);
+
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);

@@ -99,7 +99,7 @@ struct AnyConfig {
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
-    static constexpr bool kPingpong = false;
+    static constexpr bool kPingpong = false, kOneMultiplies = false;
     static constexpr u32 kClusterParts = 1, kCopiedRows = 0;
     static constexpr jg::SchedulerKind kScheduler = jg::SchedulerKind::kStatic;
 };
