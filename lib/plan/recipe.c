@@ -94,14 +94,18 @@ static size_t *find_slot(const struct jg_recipe *recipe, const struct jg_arch *a
     }
 }
 
+/* The number of the item of a key, from 1; 0: there is none. */
+static size_t find_number(const struct jg_recipe *recipe, const struct jg_arch *arch,
+                          const char *key)
+{
+    return recipe->count == 0 ? 0 : *find_slot(recipe, arch, key);
+}
+
 const struct jg_recipe_item *jg_recipe_find(const struct jg_recipe *recipe,
                                             const struct jg_arch *arch, const char *key)
 {
-    if (recipe->count == 0) {
-        return NULL;
-    }
-    const size_t *slot = find_slot(recipe, arch, key);
-    return *slot == 0 ? NULL : &recipe->items[*slot - 1];
+    const size_t number = find_number(recipe, arch, key);
+    return number == 0 ? NULL : &recipe->items[number - 1];
 }
 
 static void place_item(struct jg_recipe *recipe, size_t number)
@@ -498,10 +502,10 @@ static void print_update(const char *text, size_t size, const struct jg_recipe *
     while (jg_lines_next(&lines)) {
         const bool is_item = next < old->count && old->items[next].line == lines.line;
         const struct jg_recipe_item *item = is_item ? &old->items[next++] : NULL;
-        const struct jg_recipe_item *newer =
-            item != NULL ? jg_recipe_find(items, item->arch, item->problem) : NULL;
-        if (newer != NULL) {
-            print_item(newer, out);
+        const size_t newer =
+            item != NULL ? find_number(items, item->arch, item->problem) : 0;
+        if (newer > 0) {
+            print_item(&items->items[newer - 1], out);
         } else {
             jg_str_add(out, lines.start, lines.length);
             jg_str_puts(out, "\n");
@@ -509,7 +513,7 @@ static void print_update(const char *text, size_t size, const struct jg_recipe *
     }
     for (size_t i = 0; i < items->count; i++) {
         const struct jg_recipe_item *item = &items->items[i];
-        if (jg_recipe_find(old, item->arch, item->problem) == NULL) {
+        if (find_number(old, item->arch, item->problem) == 0) {
             print_item(item, out);
         }
     }
