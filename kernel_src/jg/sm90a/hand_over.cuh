@@ -67,7 +67,7 @@ JG_DEVICE void divide_sums(const Kernel &kernel, Epilogue &epilogue, const All &
 {
     const u32 consumer = kernel.roles.consumer();
     if constexpr (Kernel::Turns::kTakes) {
-        Kernel::Turns::add_up(kernel.smem.sums, Kernel::kSumsBarrier, consumer, all, own);
+        Kernel::Turns::add_up(kernel.smem.turns, Kernel::kSumsBarrier, consumer, all, own);
     } else {
         epilogue.drain();
         HandOver<Kernel::kSumsBarrier>::divide(kernel.smem.out, consumer, all, own);

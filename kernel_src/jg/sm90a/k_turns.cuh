@@ -20,6 +20,9 @@ template <u32 kFloats>
 struct TurnSums {
     f32 sums[kFloats];
 };
+template <>
+struct TurnSums<0> {
+};
 
 template <class Config>
 struct KTurns {
@@ -28,7 +31,7 @@ struct KTurns {
         kWays = kTakes ? Roles::kConsumers : 1,
         kThreads = 128 * Roles::kConsumers,
         kRounds = 2, // of what they exchange
-        kFloats = Config::kBlockM * Config::kBlockN / kRounds,
+        kFloats = kTakes ? Config::kBlockM * Config::kBlockN / kRounds : 0,
     };
     using Storage = TurnSums<kFloats>;
 

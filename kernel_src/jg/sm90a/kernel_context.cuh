@@ -15,6 +15,7 @@
 #include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/mma_op.cuh>
 #include <jg/sm90a/roles.cuh>
+#include <jg/sm90a/scaled_blocks.cuh>
 #include <jg/sm90a/short_tile.cuh>
 #include <jg/sm90a/smem.cuh>
 #include <jg/tile/tile_loader.cuh>
@@ -301,7 +302,8 @@ struct KernelContext {
         }
         Mma mma(roles.consumer(), own.first_row, smem.input, tiles, sums);
         if constexpr (kScales) {
-            multiply_scaled<kBlocks>(mma, tiles, scales, own.first_row, k_blocks);
+            multiply_scaled<Config, kBlocks>(mma, tiles, scales, smem.scales,
+                                             roles.consumer(), own.first_row, k_blocks);
             before_end();
             return;
         }
@@ -318,25 +320,6 @@ struct KernelContext {
         } while (--left > 0);
         order.pass_on();
         before_end();
-    }
-
-    // The same times scales of blocks. The warpgroups end a tile as they come.
-    template <u32 kBlocks = Mma::kRowBlocks>
-    JG_DEVICE void multiply_scaled(Mma &mma, typename Ring::Consumer &tiles,
-                                   typename ScaleRingT::Consumer &scales, u32 first_row,
-                                   u32 k_blocks) const
-    {
-        static_assert(!kScales || Config::kLeadStages == 0, "nobody is held back here");
-        typename Mma::template ScaleReader<ScaleSlots<Config>,
-                                           typename ScaleRingT::Consumer>
-            reader(roles.consumer(), first_row, smem.scales, scales, k_blocks);
-#pragma unroll 1
-        for (u32 k = Turns::first(roles.consumer()); k < k_blocks; k += Turns::kWays) {
-            auto stage = tiles.acquire();
-            Turns::next(tiles, k, k_blocks);
-            settle_copies<Config>();
-            mma.template issue_scaled<kBlocks>(stage, reader, k + Turns::kWays < k_blocks);
-        }
     }
 
     // The same where none of this warpgroup's rows is the group's: nothing is multiplied,

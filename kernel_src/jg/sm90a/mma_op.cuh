@@ -9,8 +9,8 @@
 #include <jg/ptx/wgmma.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/k_turns.cuh>
+#include <jg/sm90a/scale_reader.cuh>
 #include <jg/tile/input_tiles.cuh>
-#include <jg/tile/scale_slots.cuh>
 
 namespace jg::sm90a {
 
@@ -33,8 +33,6 @@ class MmaOp {
     using Instruction =
         ptx::Wgmma<A, B, Partition::kMmaColumns, Config::kAKMajor, Config::kBKMajor>;
     using Sums = Accumulator<A>[Partition::kMmaColumns / 2]; // of one multiplication
-    // Columns of a warpgroup whose own scales a thread has registers for.
-    enum : u32 { kMostHeld = Partition::kTurns ? 160 : 128 };
     // Accumulators of 8-bit floats keep 13 fraction bits: each stage's is added up in f32
     // registers, unless the problem is content with what they keep.
     enum : bool { kPromotes = Config::kPromotesSums };
@@ -56,13 +54,19 @@ class MmaOp {
 
   public:
     using Accumulators = Accumulator<A>[kRowBlocks][Partition::kSumColumns / 2];
+    // Has the tensor core a block's products while those of the block before are added up?
+    enum : bool {
+        kOverlaps = overlaps_blocks<Config>(),
+        kInRuns = kOverlaps && overlaps_in_runs<Config>(),
+    };
+    static_assert(!kOverlaps || kDescribesAhead, "descriptors of the next stage");
 
     // The registers that the tensor core adds to: once, at the kernel's beginning.
     template <u32 kMma = 0>
     static JG_DEVICE void declare()
     {
         Instruction::template declare<kMma>();
-        if constexpr (!kPromotes && kMma + 1 < kRowBlocks * kMmas) {
+        if constexpr (kMma + 1 < (kOverlaps ? 2 : kPromotes ? 1 : kRowBlocks * kMmas)) {
             declare<kMma + 1>();
         }
     }
@@ -169,6 +173,36 @@ class MmaOp {
         }
     }
 
+    // The same for `kCount` of an item's blocks, where kOverlaps; two of them are with the
+    // tensor core, and none behind the last. `settle` is called behind each stage that is
+    // full. What is read while others are under way has to be told from these within one
+    // round of a loop, or the assembler lets no product begin before the last one is done.
+    template <u32 kCount, class Reader, class Settle>
+    JG_DEVICE void issue_run(Reader &reader, const Settle &settle, bool has_next)
+    {
+        hold_next(settle);
+        start_next<0>();
+        add_run<0, kCount>(reader, settle, has_next);
+    }
+    // The same for all of an item's blocks, `left`, of which one is with the tensor core.
+    template <class Reader, class Settle>
+    JG_DEVICE void issue_all(Reader &reader, const Settle &settle, u32 left)
+    {
+        hold_next(settle);
+        start_next<0>();
+#pragma unroll 1
+        for (; left > 2; left -= 2) {
+            add_before<0>(reader, settle);
+            add_before<1>(reader, settle);
+        }
+        if (left == 2) {
+            add_before<0>(reader, settle);
+            add_last<1>(reader);
+        } else {
+            add_last<0>(reader);
+        }
+    }
+
     // Waits until the tensor core has added up all that was issued.
     JG_DEVICE ~MmaOp()
     {
@@ -188,85 +222,6 @@ class MmaOp {
             for (u32 i = 0; i < 4; ++i) {
                 sums[0][i] += parts[0][i];
             }
-        }
-    };
-
-  public:
-    // Scales of an item's blocks, from the slots of `Ring`: few are in a thread's registers
-    // a block ahead of their products, because reads of shared memory wait behind
-    // multiplications that were begun before them.
-    template <class Slots, class Ring>
-    class ScaleReader {
-      public:
-        enum : bool { kHolds = kMmas == 1 && Partition::kMmaColumns <= kMostHeld };
-        using Scales =
-            BlockScales<Config, 2 * kRowBlocks * kMmas, Partition::kMmaColumns, kHolds>;
-        enum : bool {
-            kAhead = Scales::kFew,
-            kOfColumns = !kAhead && Scales::kOwned && kRowBlocks * kMmas == 1,
-            // Those of all columns wait for products that were begun before them. Where a
-            // warpgroup has one product for a block, they are read before it, or, in a
-            // narrow tile, a block ahead, where this one's were used last; with more the
-            // second one hides the wait. On an H200 128x128 took 0.86 to 0.89 of the time
-            // before it and 1.16 a block ahead, and in two parts of K 1.10; a block ahead
-            // 128x96 took 0.90 to 0.97 and 128x64 in two parts 1.00, but 64x64 1.03.
-            kRefills = kOfColumns && (Partition::kTurns || (Partition::kMmaColumns <= 96 &&
-                                                            Config::kBlockM >= 128)),
-            kBefore = kOfColumns && !kRefills && Partition::kMmaColumns == 128 &&
-                      (Config::kSplitK == 1 || Config::kBlockM == 64),
-        };
-
-        Scales scales; // of the block that is next, where they are read ahead
-
-        JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &ring,
-                              u32 k_blocks)
-            : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer),
-              first_row_(first_row), k_(Turns::first(consumer)), k_blocks_(k_blocks)
-        {
-            const bool has_blocks = k_ < k_blocks;
-            if (kAhead && has_blocks) {
-                scales = take().multiplied();
-                give_back();
-            } else if (kRefills && has_blocks) {
-                scales = take();
-            }
-        }
-        // Those of the next slot, which stays with this reader.
-        JG_DEVICE Scales take()
-        {
-            auto taken = ring_.acquire();
-            slot_.replace_by(taken);
-            Turns::next(ring_, k_, k_blocks_);
-            k_ += Turns::kWays;
-            return Scales(slots_.slot[slot_.index()], RowsOfThread{first_row_},
-                          Partition::first_column(consumer_));
-        }
-        JG_DEVICE void give_back()
-        {
-            slot_.release();
-        }
-
-      private:
-        const Slots &slots_;
-        Ring &ring_;
-        HeldStages<Ring> slot_;
-        u32 consumer_, first_row_;
-        u32 k_, k_blocks_; // the next block, of all
-    };
-
-  private:
-    // Rows of the tile that a thread has of each multiplication: two.
-    struct RowsOfThread {
-        u32 first_row; // of the warpgroup
-
-        JG_DEVICE u32 first() const
-        {
-            return first_row + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
-        }
-        static constexpr JG_DEVICE u32 step(u32 i)
-        {
-            const u32 mma = i / 2;
-            return mma / kMmas * 64 + mma % kMmas * Partition::kMmaRows + i % 2 * 8;
         }
     };
 
@@ -364,22 +319,93 @@ class MmaOp {
             if (is_last) {
                 stage.release();
             }
-#pragma unroll
-            for (u32 group = 0; group < Partition::kMmaColumns / 8; ++group) {
-                const f32 *parts[1] = {part + 4 * group};
-                f32 *wholes[1] = {sums(acc_, i) + 4 * group};
-                adder.template add_group<1>(parts, wholes, 2 * i, group);
-            }
+            add(part, adder, i);
             if (i == 0) {
                 then();
             }
         }
     }
+    template <u32 kWhich = 0>
     static JG_DEVICE void start_part(u64 a, u64 b)
     {
         ptx::wgmma_fence();
-        Instruction::template issue<0>(a, b, 0);
+        Instruction::template issue<kWhich>(a, b, 0);
         ptx::wgmma_commit();
+    }
+    // To the sums of multiplication `mma`.
+    template <class Adder>
+    JG_DEVICE void add(const Sums &part, const Adder &adder, u32 mma)
+    {
+#pragma unroll
+        for (u32 group = 0; group < Partition::kMmaColumns / 8; ++group) {
+            const f32 *parts[1] = {part + 4 * group};
+            f32 *wholes[1] = {sums(acc_, mma) + 4 * group};
+            adder.template add_group<1>(parts, wholes, 2 * mma, group);
+        }
+    }
+
+    // The stage that is next; the one before is given back.
+    template <class Settle>
+    JG_DEVICE void hold_next(const Settle &settle)
+    {
+        Stage stage(stages_);
+        settle();
+        in_flight_.replace_by(stage);
+    }
+    // Of the stage that was acquired last.
+    template <u32 kWhich>
+    JG_DEVICE void start_next()
+    {
+        start_part<kWhich>(next_.a, next_.b);
+        stages_.look_ahead();
+        describe_next();
+    }
+    // The products of a block, which are done.
+    template <u32 kWhich, class Reader>
+    JG_DEVICE void add_done(Reader &reader)
+    {
+        Sums part;
+        Instruction::template take<kWhich>(part);
+        add(part, reader.scales.multiplied(), 0);
+        reader.give_back();
+    }
+    // Blocks kBlock to kCount - 1 of a run, of which the first is under way.
+    template <u32 kBlock, u32 kCount, class Reader, class Settle>
+    JG_DEVICE void add_run(Reader &reader, const Settle &settle, bool has_next)
+    {
+        if constexpr (kBlock + 1 < kCount) {
+            Stage stage(stages_);
+            settle();
+            start_next<(kBlock + 1) % 2>();
+            ptx::wgmma_wait<1>();
+            in_flight_.replace_by(stage);
+            add_done<kBlock % 2>(reader);
+            reader.scales = reader.take();
+            add_run<kBlock + 1, kCount>(reader, settle, has_next);
+        } else {
+            add_last<kBlock % 2>(reader);
+            if (has_next) {
+                reader.scales = reader.take();
+            }
+        }
+    }
+    // A block that is under way, while the next one is.
+    template <u32 kWhich, class Reader, class Settle>
+    JG_DEVICE void add_before(Reader &reader, const Settle &settle)
+    {
+        ptx::wgmma_wait<0>();
+        in_flight_.release();
+        hold_next(settle);
+        start_next<1 - kWhich>();
+        add_done<kWhich>(reader);
+        reader.scales = reader.take();
+    }
+    template <u32 kWhich, class Reader>
+    JG_DEVICE void add_last(Reader &reader)
+    {
+        ptx::wgmma_wait<0>();
+        in_flight_.release();
+        add_done<kWhich>(reader);
     }
 
     Accumulators &acc_;

@@ -43,8 +43,8 @@ struct alignas(1024) Smem {
     RingBarriers<Config::kEpilogueLoadStages> epilogue_load_ring;
     ScaleSlots<Config> scales;
     typename Scheduler::Storage scheduler;
-    typename Select<takes_k_turns<Config>(), typename KTurns<Config>::Storage,
-                    typename PartsStorage<Config, Roles::kMathWarps>::Type>::Type sums;
+    typename KTurns<Config>::Storage turns;
+    typename PartsStorage<Config, Roles::kMathWarps>::Type sums;
     RowIndices<Config> rows;
     LineEnds<Config> line_ends;
     ItemSlots<Config> items;

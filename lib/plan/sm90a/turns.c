@@ -44,7 +44,7 @@ static const char *find_hindrance(const struct jg_trial *trial)
 
 bool jg_sm90a_may_turn(const struct jg_trial *trial)
 {
-    return find_hindrance(trial) == NULL && trial->config.launch.split_k <= 1 &&
+    return find_hindrance(trial) == NULL &&
            trial->problem->invariant == JIT_GEMM_INVARIANT_NONE;
 }
 
@@ -54,9 +54,6 @@ bool jg_sm90a_check_turns(struct jg_trial *trial)
         return true;
     }
     const char *why = find_hindrance(trial);
-    if (why == NULL && trial->config.launch.split_k > 1) {
-        why = "split_k of more than 1";
-    }
     /* Who waits for a stage has seen all that was in it before. */
     if (why == NULL && trial->config.pipeline.stages % JG_SM90A_CONSUMERS != 0) {
         why = "an odd number of stages, of which each warpgroup has every other one";

@@ -46,6 +46,7 @@
 #include <jg/sm100a/tmem.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/mma_op.cuh>
+#include <jg/sm90a/scaled_blocks.cuh>
 #include <jg/sm90a/short_tile.cuh>
 #include <jg/tile/block_scales.cuh>
 #include <jg/tile/input_tiles.cuh>
@@ -507,6 +508,10 @@ struct NoStages {
     void release(u32)
     {
         released++;
+    }
+    jg::HeldStages<NoStages> acquire()
+    {
+        return jg::HeldStages<NoStages>(*this);
     }
     void look_ahead() {}
     u32 next() const

@@ -26,7 +26,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     using BBlockScale = BlockScaleOf<kBMn, !kByColumns>;
     static constexpr u32 kAScaleRows = kAMn, kBScaleRows = kBMn;
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
-    static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9;
+    static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9, kLeadStages = 0;
     /* Warps with up to four rows of a lane, and one with more. */
     static constexpr bool kKTurns = false;
     static constexpr u32 kARowWarps = kAMn != 1 || kByColumns ? 0 : kRows == 256 ? 1 : 2;
@@ -205,13 +205,10 @@ struct ScaledSumsSm90a {
         {
             const u32 row = jg::sm90a::MmaPartition<Config>::first_row(team);
             Mma mma(team, row, tiles_at<Config>(host::shared), stages, acc);
-            typename Mma::template ScaleReader<jg::ScaleSlots<Config>,
-                                               typename Scales::Consumer>
-                reader(team, row, Scales::slots_to_read(), ring, item.k_blocks);
-            for (u32 k = 0; k < item.k_blocks; ++k) {
-                jg::HeldStages<NoStages> stage(stages);
-                mma.issue_scaled(stage, reader, k + 1 < item.k_blocks);
-            }
+            jg::sm90a::multiply_scaled<Config, Mma::kRowBlocks>(
+                mma, stages, ring, Scales::slots_to_read(), team, row, item.k_blocks);
+            EXPECT(stages.released == item.k_blocks, "%u stages of %u are given back",
+                   stages.released, item.k_blocks);
         }
         host::products.clear();
         for (u32 block = 0; block < Partition::kRows / 64; ++block) {

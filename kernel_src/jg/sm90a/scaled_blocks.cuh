@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// multiply_scaled: an item's blocks of K, times scales of blocks, added up by a math
+// warpgroup. Called by all of its threads. The warpgroups end a tile as they come.
+#pragma once
+#include <jg/sm90a/k_turns.cuh>
+#include <jg/sm90a/scale_reader.cuh>
+#include <jg/tile/filled_stage.cuh>
+
+namespace jg::sm90a {
+
+// Blocks of K whose products overlap until all are done once. On an H200 two took 1.00 to
+// 1.04 of four.
+enum : u32 { kBlocksOfRun = 4 };
+
+// `kRowBlocks`: of 64 rows, the first ones; `slots`: where `scales` reads them.
+template <class Config, u32 kRowBlocks, class Mma, class Tiles, class Scales>
+JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
+                               const ScaleSlots<Config> &slots, u32 consumer, u32 first_row,
+                               u32 k_blocks)
+{
+    using Turns = KTurns<Config>;
+    static_assert(!promotes_block_scales<Config>() || Config::kLeadStages == 0,
+                  "nobody is held back here");
+    ScaleReader<Config, ScaleSlots<Config>, Scales> reader(consumer, first_row, slots,
+                                                           scales, k_blocks);
+    u32 k = Turns::first(consumer);
+    if constexpr (Mma::kOverlaps) {
+        enum : u32 { kRun = kBlocksOfRun * Turns::kWays };
+        u32 taken = k;
+        const auto settle = [&] {
+            Turns::next(tiles, taken, k_blocks);
+            taken += Turns::kWays;
+            settle_copies<Config>();
+        };
+        if constexpr (!Mma::kInRuns) {
+            if (k_blocks > 0) {
+                mma.issue_all(reader, settle, k_blocks);
+            }
+            return;
+        }
+#pragma unroll 1
+        for (; k + kRun - Turns::kWays < k_blocks; k += kRun) {
+            mma.template issue_run<kBlocksOfRun>(reader, settle, k + kRun < k_blocks);
+        }
+#pragma unroll 1
+        for (; k < k_blocks; k += Turns::kWays) {
+            mma.template issue_run<1>(reader, settle, k + Turns::kWays < k_blocks);
+        }
+    } else {
+#pragma unroll 1
+        for (; k < k_blocks; k += Turns::kWays) {
+            auto stage = tiles.acquire();
+            Turns::next(tiles, k, k_blocks);
+            settle_copies<Config>();
+            mma.template issue_scaled<kRowBlocks>(stage, reader,
+                                                  k + Turns::kWays < k_blocks);
+        }
+    }
+}
+
+} // namespace jg::sm90a
