@@ -71,6 +71,7 @@
 #define SCALED_WAIT_CLK       50.0 /* the same beside scales of blocks, whose own are below */
 #define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
+#define L2_BYTES_CLK_TURNS    56.0 /* parts of K, whose blocks warpgroups have in turn */
 #define L2_BYTES_CLK_ALL_HELD 72.0
 #define HELD_PART             0.45
 /* What neighbours have in common comes from L2 once, where they ask for it at about the
@@ -100,15 +101,6 @@
 #define SCALED_SHARED       1.03
 #define SCALED_OWN_SHARED   0.97
 #define SCALED_SHARED_PARTS 1.2
-/* Where sums are multiplied by scales of blocks: what a warpgroup takes for each 64 rows of
- * a block of K, from their products' beginning to the sums' end, and for each of its
- * columns more, also where these have scales of their own; and the part of it that the
- * second 64 rows take. An instruction with three register operands takes time of the
- * tensor core, too. Fitted to 16 runs on an H200 (2026-11-26-h200-column-scales.jsonl). */
-#define SCALED_PART_CLK       190.0
-#define SCALED_COLUMN_CLK     4.5
-#define SCALED_OWN_COLUMN_CLK 6.5
-#define SCALED_SECOND_PART    0.72
 /* The parts of the larger input that come from memory again, where L2 does not keep it and
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
@@ -238,13 +230,6 @@ static double input_bytes_of(const struct jg_product *product)
     return bytes_of(product, product->m.size) + bytes_of(product, product->n.size);
 }
 
-/* Blocks of 64 rows that a warpgroup multiplies one after the other. */
-static int count_row_blocks(const struct jg_trial *trial)
-{
-    const int rows = trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
-    return (int)jg_max(rows / (64 * JG_SM90A_CONSUMERS), 1);
-}
-
 /* Clocks of the tensor core for a block of K. */
 static double count_mma_clk(const struct jg_trial *trial)
 {
@@ -260,31 +245,7 @@ static double count_mma_clk(const struct jg_trial *trial)
     const double wait_clk =
         jg_product_promotes_scales(&trial->product) ? SCALED_WAIT_CLK : PROMOTED_WAIT_CLK;
     return jg_overlap(mma_clk, tile_m * tile_n / PROMOTED_ELEMS_CLK) +
-           wait_clk * count_row_blocks(trial) * jg_product_gate_rows(&trial->product);
-}
-
-static bool has_column_scales(const struct jg_product *product)
-{
-    return product->b.scale.kind == JIT_GEMM_SCALE_BLOCK && product->b.scale.block_mn <= 1;
-}
-
-/* Clocks of the math warpgroups, which multiply a block's sums by scales. */
-static double count_scaled_clk(const struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_product *product = &trial->product;
-    const int gate_rows = jg_product_gate_rows(product);
-    const bool shares_columns = layout->tile_m / gate_rows < 64 * JG_SM90A_CONSUMERS;
-    const double columns =
-        (double)layout->tile_n / (shares_columns ? JG_SM90A_CONSUMERS : 1);
-    const int parts = count_row_blocks(trial) * gate_rows;
-    if (!jg_product_promotes_scales(product)) {
-        return 0.0;
-    }
-    const double column_clk =
-        has_column_scales(product) ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK;
-    const double part_clk = SCALED_PART_CLK + columns * column_clk;
-    return part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1));
+           wait_clk * jg_sm90a_row_blocks(trial) * jg_product_gate_rows(&trial->product);
 }
 
 /* Bytes of a block of K that a CTA draws from L2. Copies fill with zeros what lies beyond
@@ -347,7 +308,9 @@ static double all_draw_rate_of(const struct jg_trial *trial)
         return L2_BYTES_CLK_SCALED_GROUPS;
     }
     if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(trial)) {
-        return L2_BYTES_CLK;
+        const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
+        return turns && trial->config.launch.split_k > 1 ? L2_BYTES_CLK_TURNS
+                                                         : L2_BYTES_CLK;
     }
     return has_large_groups(product) ? L2_BYTES_CLK_GROUPS : L2_BYTES_CLK_SMALL_GROUPS;
 }
@@ -545,10 +508,10 @@ static double scaled_slowness_of(const struct jg_trial *trial)
     if (has_shared_parts(trial)) {
         return shares_smaller_input(&trial->config.layout) ? SCALED_SHARED_PARTS : 1.0;
     }
-    if (count_row_blocks(trial) == 1) {
+    if (jg_sm90a_row_blocks(trial) == 1) {
         return 1.0;
     }
-    return has_column_scales(product) ? SCALED_OWN_SHARED : SCALED_SHARED;
+    return jg_sm90a_has_column_scales(product) ? SCALED_OWN_SHARED : SCALED_SHARED;
 }
 
 static double sharing_slowness_of(const struct jg_trial *trial)
@@ -572,7 +535,7 @@ static double count_block_clk(const struct jg_trial *trial)
     const double row_bytes = JG_ROW_BYTES;
     const double block_clk = jg_larger(
         jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial)),
-        mma_slowness_of(trial) * count_scaled_clk(trial));
+        mma_slowness_of(trial) * jg_sm90a_scaled_clk(trial));
     const bool is_short =
         has_shared_parts(trial) && trial->config.pipeline.stages < LONG_RING_STAGES;
     const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *

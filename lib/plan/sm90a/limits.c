@@ -23,6 +23,10 @@ enum {
     OUTPUT_ROWS = 64,          /* of a store tile of D and of a box of a matrix */
     MMA_COLUMNS = 64,          /* of a wgmma that the kernel has, a multiple of these */
     TEAM_LANES = 64,           /* columns of D that a warpgroup has of a transposed tile */
+    /* Of transposed tiles, the last ones: where rows have scales of their own and columns
+     * have none, and where there are any of blocks. */
+    SCALED_ROWS_TILES = 2,
+    SCALED_TILES = 2,
     MIN_STAGES = 2,
     MIN_SHIFTED_STAGES = 3, /* one is read until the next is full, one is under way */
     MAX_STAGES = 16,
@@ -40,9 +44,9 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}, {128, 176}, {128, 160}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16},  {128, 32},  {128, 64},  {64, 32},  {64, 64},  {64, 96},
-    {64, 128},  {256, 16},  {256, 32},  {256, 64}, {64, 160}, {64, 192},
-    {128, 160}, {128, 192}, {128, 128}, {256, 128}};
+    {128, 16},  {128, 32},  {128, 64}, {64, 32},   {64, 64},   {64, 96},
+    {64, 128},  {256, 16},  {256, 32}, {256, 64},  {64, 160},  {64, 192},
+    {128, 160}, {128, 192}, {128, 96}, {128, 112}, {128, 128}, {256, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -366,7 +370,8 @@ int jg_sm90a_count_transposed(const struct jg_product *product)
         jg_product_promotes_scales(product) &&
         product->a.scale.kind == JIT_GEMM_SCALE_BLOCK && product->a.scale.block_mn <= 1 &&
         (product->b.scale.kind != JIT_GEMM_SCALE_BLOCK || product->b.scale.block_mn > 1);
-    return JG_SM90A_TRANSPOSED_TILES - (has_scaled_rows ? 0 : 2);
+    return JG_SM90A_TRANSPOSED_TILES - (has_scaled_rows ? 0 : SCALED_ROWS_TILES) -
+           (jg_product_promotes_scales(product) ? 0 : SCALED_TILES);
 }
 
 /* The tiles of one kind of kernel. */
@@ -442,8 +447,9 @@ static bool check_tile(struct jg_trial *trial)
     if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
         char list[160], few_columns[160];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
-        list_pairs(jg_sm90a_transposed_tiles, JG_SM90A_TRANSPOSED_TILES - 2, few_columns,
-                   sizeof(few_columns));
+        list_pairs(jg_sm90a_transposed_tiles,
+                   JG_SM90A_TRANSPOSED_TILES - SCALED_ROWS_TILES - SCALED_TILES,
+                   few_columns, sizeof(few_columns));
         return jg_trial_reject(
             trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s", layout->tile_m,
             layout->tile_n, tiles.name, list,

@@ -20,7 +20,7 @@ enum {
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
     JG_SM90A_TILES = 16,
     JG_SM90A_PINGPONG_TILES = 5,
-    JG_SM90A_TRANSPOSED_TILES = 16,
+    JG_SM90A_TRANSPOSED_TILES = 18,
     JG_SM90A_CLUSTERS = 3
 };
 
@@ -133,6 +133,13 @@ static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
 double jg_sm90a_sums_clk(const struct jg_trial *trial);
 /* Rounds of tiles that all CTAs take together, of groups whose sizes are given. */
 double jg_sm90a_typical_rounds(const struct jg_trial *trial);
+/* Blocks of 64 rows that a warpgroup multiplies one after the other. */
+int jg_sm90a_row_blocks(const struct jg_trial *trial);
+/* Have single columns of the product scales of their own? */
+bool jg_sm90a_has_column_scales(const struct jg_product *product);
+/* Clocks of the math warpgroups for a block of K, whose sums they multiply by scales; 0
+ * where there are none. */
+double jg_sm90a_scaled_clk(const struct jg_trial *trial);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* What Hopper's math warpgroups take to multiply sums by scales of blocks. */
+#include "base/math.h"
+#include "plan/cost.h"
+#include "plan/sm90a/sm90a.h"
+
+/* What a warpgroup takes for each 64 rows of a block of K, from their products' beginning
+ * to the sums' end, and for each of its columns more, also where these have scales of their
+ * own; and the part of it that the second 64 rows take. An instruction with three register
+ * operands takes time of the tensor core, too. Fitted to 16 runs on an H200
+ * (2026-11-26-h200-column-scales.jsonl). */
+#define SCALED_PART_CLK       190.0
+#define SCALED_COLUMN_CLK     4.5
+#define SCALED_OWN_COLUMN_CLK 6.5
+#define SCALED_SECOND_PART    0.72
+/* Where the tensor core has the next block meanwhile: of a tile, for a block and for each
+ * of its elements, by both warpgroups together; and the least that a warpgroup takes for
+ * its block, and for each column more. Fitted, as what blocks in turn take of tiles that
+ * are too wide for it, to half of 390 runs of 43 problems, whose choices lose 0.2 percent,
+ * and of the other half 1.3 (2026-11-27-h200-overlapped-blocks.jsonl). */
+#define OVERLAPPED_CLK        60.0
+#define OVERLAPPED_ELEM       0.041
+#define OVERLAPPED_OWN_ELEM   0.057
+#define OVERLAPPED_WIDE_ELEM  0.038 /* of 128 columns of a warpgroup, with few scales */
+#define OVERLAPPED_LEAST_CLK  340.0
+#define OVERLAPPED_COLUMN_CLK 2.5
+#define TURNS_PART            0.93
+
+/* Columns of a warpgroup that has the next block's products beside this one's. */
+enum { MOST_COLUMNS = 128, MOST_OWN_COLUMNS = 112 };
+
+int jg_sm90a_row_blocks(const struct jg_trial *trial)
+{
+    const int rows = trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
+    return (int)jg_max(rows / (64 * JG_SM90A_CONSUMERS), 1);
+}
+
+bool jg_sm90a_has_column_scales(const struct jg_product *product)
+{
+    return product->b.scale.kind == JIT_GEMM_SCALE_BLOCK && product->b.scale.block_mn <= 1;
+}
+
+/* As overlaps_blocks (jg/sm90a/scale_reader.cuh). */
+static bool overlaps(const struct jg_trial *trial, int columns)
+{
+    const bool has_few = !jg_sm90a_has_column_scales(&trial->product) ||
+                         trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
+    return jg_sm90a_row_blocks(trial) == 1 && jg_product_gate_rows(&trial->product) == 1 &&
+           columns <= (has_few ? MOST_COLUMNS : MOST_OWN_COLUMNS);
+}
+
+/* `columns`: of a warpgroup. */
+static double count_overlapped_clk(const struct jg_trial *trial, int columns)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double elem_clk =
+        jg_sm90a_has_column_scales(&trial->product) ? OVERLAPPED_OWN_ELEM : OVERLAPPED_ELEM;
+    const double least_clk = OVERLAPPED_LEAST_CLK + columns * OVERLAPPED_COLUMN_CLK;
+    const int ways = layout->k_turns == JG_K_TURNS_TAKEN ? JG_SM90A_CONSUMERS : 1;
+    return jg_larger(OVERLAPPED_CLK + (double)layout->tile_m * layout->tile_n * elem_clk,
+                     least_clk / ways);
+}
+
+double jg_sm90a_scaled_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product *product = &trial->product;
+    const int gate_rows = jg_product_gate_rows(product);
+    const bool shares_columns = layout->tile_m / gate_rows < 64 * JG_SM90A_CONSUMERS;
+    const int columns = layout->tile_n / (shares_columns ? JG_SM90A_CONSUMERS : 1);
+    const bool turns = layout->k_turns == JG_K_TURNS_TAKEN;
+    const int parts = jg_sm90a_row_blocks(trial) * gate_rows;
+    if (!jg_product_promotes_scales(product)) {
+        return 0.0;
+    }
+    if (overlaps(trial, turns ? layout->tile_n : columns)) {
+        return count_overlapped_clk(trial, turns ? layout->tile_n : columns);
+    }
+    const double column_clk =
+        jg_sm90a_has_column_scales(product) ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK;
+    const double part_clk = SCALED_PART_CLK + columns * column_clk;
+    return part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) * (turns ? TURNS_PART : 1.0);
+}
