@@ -13,17 +13,19 @@ namespace jg::sm90a {
 
 // Where a warpgroup has one multiplication for a block of K: has the tensor core the next
 // block's while this one's products are added up? They are in registers of their own, and
-// the warpgroup holds two stages. With 128 columns that have scales of their own there are
-// no registers for these, too, which are read where they are used then: on an H200 that
-// took 1.05 of the time in 128x128, and less in 64x128 in turn.
+// the warpgroup holds two stages. For the scales of 128 columns there is no room beside
+// them, so that they are read where they are used: on an H200 that took 1.05 of the time in
+// 128x128, and 0.92 in 64x128 in turn. With few scales 64x128 in turn took 1.06 of the time
+// with an overlap (256x4096x7168), and 128x128 0.89.
 template <class Config>
 constexpr JG_DEVICE bool overlaps_blocks()
 {
     using Partition = MmaPartition<Config>;
     if constexpr (promotes_block_scales<Config>()) {
-        const bool has_few = Config::BBlockScale::kBlockMn != 1 || Partition::kTurns;
+        const bool has_few = Config::BBlockScale::kBlockMn != 1;
+        const bool is_wide = Partition::kMmaColumns == 128 && has_few != Partition::kTurns;
         return Partition::kRows == 64 && Partition::kMmas == 1 &&
-               Partition::kMmaColumns <= (has_few ? 128 : 112) &&
+               (Partition::kMmaColumns <= 112 || is_wide) &&
                Config::kStages >= 2 * KTurns<Config>::kWays;
     } else {
         return false;

@@ -18,16 +18,20 @@
  * its block, and for each column more. Fitted, as what blocks in turn take of tiles that
  * are too wide for it, to half of 390 runs of 43 problems, whose choices lose 0.2 percent,
  * and of the other half 1.3 (2026-11-27-h200-overlapped-blocks.jsonl). */
-#define OVERLAPPED_CLK        60.0
-#define OVERLAPPED_ELEM       0.041
-#define OVERLAPPED_OWN_ELEM   0.057
-#define OVERLAPPED_WIDE_ELEM  0.038 /* of 128 columns of a warpgroup, with few scales */
+#define OVERLAPPED_CLK       60.0
+#define OVERLAPPED_ELEM      0.041
+#define OVERLAPPED_OWN_ELEM  0.057
+#define OVERLAPPED_WIDE_ELEM 0.038 /* of 128 columns of a warpgroup, with few scales */
+/* What 112 columns take for an element of what others do, in long K: 300x4096x7168 37.3 us
+ * in 128x112 and 28.1 in 128x96, 4096^3 150 in 128x112 and 121 in 128x128 (1x128 and
+ * 128x128). */
+#define OVERLAPPED_ODD_PART   1.14
 #define OVERLAPPED_LEAST_CLK  340.0
 #define OVERLAPPED_COLUMN_CLK 2.5
 #define TURNS_PART            0.93
 
-/* Columns of a warpgroup that has the next block's products beside this one's. */
-enum { MOST_COLUMNS = 128, MOST_OWN_COLUMNS = 112 };
+/* Columns of a warpgroup. */
+enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112 };
 
 int jg_sm90a_row_blocks(const struct jg_trial *trial)
 {
@@ -43,21 +47,25 @@ bool jg_sm90a_has_column_scales(const struct jg_product *product)
 /* As overlaps_blocks (jg/sm90a/scale_reader.cuh). */
 static bool overlaps(const struct jg_trial *trial, int columns)
 {
-    const bool has_few = !jg_sm90a_has_column_scales(&trial->product) ||
-                         trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
+    const bool has_few = !jg_sm90a_has_column_scales(&trial->product);
+    const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
     return jg_sm90a_row_blocks(trial) == 1 && jg_product_gate_rows(&trial->product) == 1 &&
-           columns <= (has_few ? MOST_COLUMNS : MOST_OWN_COLUMNS);
+           (columns <= ODD_COLUMNS || (columns == WIDE_COLUMNS && has_few != turns));
 }
 
 /* `columns`: of a warpgroup. */
 static double count_overlapped_clk(const struct jg_trial *trial, int columns)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const double elem_clk =
-        jg_sm90a_has_column_scales(&trial->product) ? OVERLAPPED_OWN_ELEM : OVERLAPPED_ELEM;
+    const double elem_clk = jg_sm90a_has_column_scales(&trial->product)
+                                ? OVERLAPPED_OWN_ELEM
+                            : columns == WIDE_COLUMNS ? OVERLAPPED_WIDE_ELEM
+                                                      : OVERLAPPED_ELEM;
     const double least_clk = OVERLAPPED_LEAST_CLK + columns * OVERLAPPED_COLUMN_CLK;
     const int ways = layout->k_turns == JG_K_TURNS_TAKEN ? JG_SM90A_CONSUMERS : 1;
-    return jg_larger(OVERLAPPED_CLK + (double)layout->tile_m * layout->tile_n * elem_clk,
+    const double part = columns == ODD_COLUMNS ? OVERLAPPED_ODD_PART : 1.0;
+    return jg_larger(OVERLAPPED_CLK +
+                         (double)layout->tile_m * layout->tile_n * elem_clk * part,
                      least_clk / ways);
 }
 
