@@ -700,6 +700,7 @@ Test(scale, promoted_scales_have_the_tiles_that_were_fastest)
         {"128x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 64, 1, 1, 1, 1},
         {"448x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
         {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 96, 1, 1, 1, 1},
+        {"400x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 160, 1, 1, 1, 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;

@@ -8,8 +8,10 @@
 enum {
     MAX_SHARED_SCALED_COLUMNS = 96, /* with scales of their own, in clusters along N */
     MAX_SCALED_TILE = 128, /* rows and columns, where these have scales of their own */
-    WARP_ROWS = 32,        /* a row of each lane */
-    LEAST_ROWS = 128,      /* of a tile: fewer are copied as fast, one by one */
+    MAX_WIDE_COLUMNS =
+        160,          /* of a warpgroup's 64 rows, where nothing else needs registers */
+    WARP_ROWS = 32,   /* a row of each lane */
+    LEAST_ROWS = 128, /* of a tile: fewer are copied as fast, one by one */
     MOST_OF_BOTH = 256,
     SPARE_WARPS = 3 /* beside the one that loads tiles, less those of items */
 };
@@ -54,23 +56,28 @@ struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes
         .b = b == 0 ? 0 : (int)jg_min(warps - of_a, jg_ceil_div(b, WARP_ROWS))};
 }
 
-/* Is there room for 32 scales of columns beside a warpgroup's 128 rows? What else was tried
- * spills. */
-static bool has_plain_rows(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    return trial->config.layout.tile_n <= MAX_SCALED_TILE &&
-           product->a.scale.block_mn <= 1 && !trial->problem->is_gated &&
-           trial->problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
-           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
-           !jg_loads_by_threads(product);
-}
-
 bool jg_sm90a_are_sizes_dynamic(const struct jg_product *product)
 {
     return product->m.mode == JIT_GEMM_DIM_DYNAMIC &&
            product->n.mode == JIT_GEMM_DIM_DYNAMIC &&
            product->k.mode == JIT_GEMM_DIM_DYNAMIC;
+}
+
+/* Is there room for 32 scales of columns beside a warpgroup's 128 rows, or for 40 beside 64
+ * rows, which are read where they are used? What else was tried spills. 400x5120x5120 took
+ * 29.9 us in 128x160, and 36.4 in 64x160 (2026-11-27-h200-overlapped-blocks.jsonl). */
+static bool has_plain_rows(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool has_wide =
+        layout->tile_m == MAX_SCALED_TILE && product->group_by == JIT_GEMM_GROUP_NONE &&
+        product->a_rows != JIT_GEMM_ROWS_INDEXED && !jg_sm90a_are_sizes_dynamic(product);
+    return layout->tile_n <= (has_wide ? MAX_WIDE_COLUMNS : MAX_SCALED_TILE) &&
+           product->a.scale.block_mn <= 1 && !trial->problem->is_gated &&
+           trial->problem->c.dtype == JIT_GEMM_DTYPE_NONE &&
+           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
+           !jg_loads_by_threads(product);
 }
 
 bool jg_sm90a_check_column_scales(struct jg_trial *trial)
@@ -98,8 +105,9 @@ bool jg_sm90a_check_column_scales(struct jg_trial *trial)
     return jg_trial_reject(
         trial,
         "tile=%dx%d: each column of %c has scales of its own, for which sm_90a has "
-        "registers up to tile=%dx%d, or tile=64x160 k_turns=1, or tile=256x128 where each row "
-        "has, too, or none, TMA loads, and D is written from fragments, without C and pairs",
+        "registers up to tile=%dx%d, or tile=64x160 k_turns=1, or tile=256x128 and 128x160 "
+        "where each row has, too, or none, TMA loads, and D is written from fragments, "
+        "without C and pairs",
         layout->tile_m, layout->tile_n, toupper(b->letter), MAX_SCALED_TILE,
         MAX_SCALED_TILE);
 }
