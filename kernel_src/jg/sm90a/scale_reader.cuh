@@ -16,7 +16,8 @@ namespace jg::sm90a {
 // the warpgroup holds two stages. For the scales of 128 columns there is no room beside
 // them, so that they are read where they are used: on an H200 that took 1.05 of the time in
 // 128x128, and 0.92 in 64x128 in turn. With few scales 64x128 in turn took 1.06 of the time
-// with an overlap (256x4096x7168), and 128x128 0.89.
+// with an overlap (256x4096x7168), and 128x128 0.89. Beside groups and where all sizes are
+// read those of more than 64 columns were seen to spill.
 template <class Config>
 constexpr JG_DEVICE bool overlaps_blocks()
 {
@@ -24,7 +25,10 @@ constexpr JG_DEVICE bool overlaps_blocks()
     if constexpr (promotes_block_scales<Config>()) {
         const bool has_few = Config::BBlockScale::kBlockMn != 1;
         const bool is_wide = Partition::kMmaColumns == 128 && has_few != Partition::kTurns;
-        return Partition::kRows == 64 && Partition::kMmas == 1 &&
+        const bool has_room =
+            has_few || Partition::kMmaColumns <= 64 ||
+            (Config::kGroups == 0 && (Config::kM > 0 || Config::kN > 0 || Config::kK > 0));
+        return Partition::kRows == 64 && Partition::kMmas == 1 && has_room &&
                (Partition::kMmaColumns <= 112 || is_wide) &&
                Config::kStages >= 2 * KTurns<Config>::kWays;
     } else {
@@ -67,7 +71,9 @@ class ScaleReader {
         // last, or before it; with more the second one hides the wait. On an H200 128x128
         // took 0.86 to 0.89 of the time before it and 1.16 behind the last use, and in two
         // parts of K 1.10 before it.
-        kRefills = kOverlaps || (kOfColumns && Partition::kTurns),
+        kRefills = kOverlaps ||
+                   (kOfColumns &&
+                    (Partition::kTurns || (kColumns <= 96 && Config::kBlockM >= 128))),
         kBefore = kOfColumns && !kRefills && kColumns == 128 &&
                   (Config::kSplitK == 1 || Config::kBlockM == 64),
     };

@@ -27,6 +27,7 @@ enum {
      * have none, and where there are any of blocks. */
     SCALED_ROWS_TILES = 2,
     SCALED_TILES = 2,
+    COLUMNS_STEP = 16, /* those of a multiplication are multiples of it */
     MIN_STAGES = 2,
     MIN_SHIFTED_STAGES = 3, /* one is read until the next is full, one is under way */
     MAX_STAGES = 16,
@@ -469,7 +470,15 @@ static bool check_tile(struct jg_trial *trial)
             "sm_90a has room up to %d columns of a warpgroup",
             layout->tile_m, layout->tile_n, dtype, MAX_PROMOTED_COLUMNS);
     }
-    return check_transposed(trial) && check_panels(trial) && check_accumulators(trial);
+    if (!check_transposed(trial) || !check_panels(trial) || !check_accumulators(trial)) {
+        return false;
+    }
+    if (columns_of_warpgroup(trial) % COLUMNS_STEP != 0) {
+        return jg_trial_reject(
+            trial, "tile=%dx%d: a warpgroup has %d columns, and multiplies multiples of %d",
+            layout->tile_m, layout->tile_n, columns_of_warpgroup(trial), COLUMNS_STEP);
+    }
+    return true;
 }
 
 /* Each half of a warpgroup's columns has an accumulator of a gated D; or each half of the

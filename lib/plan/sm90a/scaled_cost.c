@@ -31,7 +31,7 @@
 #define TURNS_PART            0.93
 
 /* Columns of a warpgroup. */
-enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112 };
+enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, NARROW_COLUMNS = 64 };
 
 int jg_sm90a_row_blocks(const struct jg_trial *trial)
 {
@@ -49,7 +49,11 @@ static bool overlaps(const struct jg_trial *trial, int columns)
 {
     const bool has_few = !jg_sm90a_has_column_scales(&trial->product);
     const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
-    return jg_sm90a_row_blocks(trial) == 1 && jg_product_gate_rows(&trial->product) == 1 &&
+    const bool has_room = has_few || columns <= NARROW_COLUMNS ||
+                          (trial->product.group_by == JIT_GEMM_GROUP_NONE &&
+                           !jg_sm90a_are_sizes_dynamic(&trial->product));
+    return jg_sm90a_row_blocks(trial) == 1 && has_room &&
+           jg_product_gate_rows(&trial->product) == 1 &&
            (columns <= ODD_COLUMNS || (columns == WIDE_COLUMNS && has_few != turns));
 }
 
