@@ -293,44 +293,6 @@ Test(typical_sizes, groups_without_rows_read_no_weights)
     cr_expect_lt(tenth.derived.predicted_us, all.derived.predicted_us / 5.0);
 }
 
-/* What a kernel is made of does not know them. */
-Test(typical_sizes, same_config_is_derived_alike)
-{
-    static const char *const chips[] = {"sm_90a", "sm_100a"};
-    static const char *const forms[] = {"offsets", "counts", "rows", "pointers"};
-    for (int chip = 0; chip < 2; chip++) {
-        const struct jg_arch *arch = jg_arch_find(chips[chip]);
-        for (int form = 0; form < 4; form++) {
-            char text[400];
-            struct jg_str config = {0};
-            snprintf(text, sizeof(text),
-                     "m=2048 n=512 k=512 a=bf16 groups=8 group_by=%s workspace=64m "
-                     "typical_sizes=4x0,4x8",
-                     forms[form]);
-            const struct jg_choice with = plan_choose(arch, text);
-            jg_config_print(&with.config, arch->config_keys, &config);
-            snprintf(text, sizeof(text),
-                     "m=2048 n=512 k=512 a=bf16 groups=8 group_by=%s workspace=64m "
-                     "config=%s",
-                     forms[form], jg_str_text(&config));
-            struct jg_choice plain = plan_choose(arch, text);
-            cr_expect_lt(with.derived.tiles, plain.derived.tiles, "%s", text);
-            plain.derived.tiles = with.derived.tiles;
-            plain.derived.grid_ctas = with.derived.grid_ctas;
-            plain.derived.busy_ctas = with.derived.busy_ctas;
-            plain.derived.waves = with.derived.waves;
-            plain.derived.predicted_us = with.derived.predicted_us;
-            plain.derived.waiting_us = with.derived.waiting_us;
-            plain.derived.repack_us = with.derived.repack_us;
-            cr_expect_eq(memcmp(&plain.derived, &with.derived, sizeof(plain.derived)), 0,
-                         "%s: %s", chips[chip], text);
-            cr_expect_eq(plain.product.m.size, with.product.m.size);
-            cr_expect_eq(plain.product.batch.size, with.product.batch.size);
-            jg_str_free(&config);
-        }
-    }
-}
-
 Test(typical_sizes, plan_says_what_it_priced)
 {
     const struct jg_arch *arch = plan_hopper();

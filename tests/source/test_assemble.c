@@ -248,6 +248,34 @@ Test(assemble, products_and_sums_of_invariant_rows_are_rounded_apart)
     unit_free(&invariant);
 }
 
+/* Sizes of groups decide which config is chosen: its kernel does not know them. */
+Test(assemble, unit_of_a_config_is_the_same_whatever_sizes_groups_typically_have)
+{
+    static const char *const chips[] = {"sm_90a", "sm_100a"};
+    static const char *const forms[] = {"offsets", "counts", "rows", "pointers"};
+    for (int i = 0; i < 2 * 4; i++) {
+        char text[400];
+        struct jg_str config = {0};
+        struct unit_request request = {.problem = text, .arch = chips[i / 4]};
+        snprintf(text, sizeof(text),
+                 "m=2048 n=512 k=512 a=bf16 groups=8 group_by=%s workspace=64m "
+                 "typical_sizes=4x0,4x8",
+                 forms[i % 4]);
+        struct unit typical = unit_make(&request);
+        jg_config_print(&typical.choice.config, typical.arch->config_keys, &config);
+        snprintf(text, sizeof(text),
+                 "m=2048 n=512 k=512 a=bf16 groups=8 group_by=%s workspace=64m config=%s",
+                 forms[i % 4], jg_str_text(&config));
+        struct unit plain = unit_make(&request);
+        cr_expect_lt(typical.choice.derived.tiles, plain.choice.derived.tiles);
+        cr_expect_str_eq(jg_str_text(&typical.source.text), jg_str_text(&plain.source.text),
+                         "%s: %s", chips[i / 4], text);
+        unit_free(&typical);
+        unit_free(&plain);
+        jg_str_free(&config);
+    }
+}
+
 Test(assemble, the_finest_result_says_how_exact_the_prelude_is)
 {
     static const struct {
