@@ -81,17 +81,15 @@ typedef struct jit_gemm_args {
     uint64_t alpha_device; /**< Device address of a float alpha; used instead of `alpha` if
                               not 0. */
     uint64_t beta_device;  /**< As `alpha_device`, for `beta`. */
-    uint64_t
-        workspace; /**< Device address of memory that the kernel may write, a multiple
-                      of 128; needed if the info's `workspace_bytes` is not 0, and
-                      unused otherwise. Its bytes must be zero before the first launch
-                      that gets it. Every launch leaves it fit for the next one of the
-                      same stream, of any kernel. Launches that may run at the same
-                      time need one each: of those that meet in one, most end in
-                      the trap below, but nothing promises that. A kernel that finds
-                      something else in a word that it counts in traps: the launch fails as
-                      the driver has it, CUDA_ERROR_LAUNCH_FAILED when the stream is waited
-                      for, and debug=1 in the config says what was there. */
+    /** Device address of memory that the kernel may write, a multiple of 128; needed if the
+     * info's `workspace_bytes` is not 0, and unused otherwise. Its bytes must be zero
+     * before the first launch that gets it. Every launch leaves it fit for the next one of
+     * the same stream, of any kernel. Launches that may run at the same time need one each:
+     * of those that meet in one, most end in the trap below, but nothing promises that. A
+     * kernel that finds something else in a word that it counts in traps: the launch fails
+     * as the driver has it, CUDA_ERROR_LAUNCH_FAILED when the stream is waited for, and
+     * debug=1 in the config says what was there. */
+    uint64_t workspace;
     uint64_t workspace_bytes; /**< Bytes of `workspace`; 0 means the info's
                                  `workspace_bytes`. A launch of dynamic sizes beyond the
                                  planned ones may need more, and says how many. */

@@ -370,15 +370,11 @@ typedef struct jit_gemm_problem {
     jit_gemm_weights weights; /**< Which of A and B is constant. A kernel need not make use
                                  of it: groups, rows by an index and what threads load or
                                  a kernel before copies are read as without it. */
-    jit_gemm_size_run
-        typical_sizes[JIT_GEMM_SIZE_RUNS]; /**< With groups of rows, what a launch's groups
-                                              are like, to plan for: all of them, in any
-                                              order; zero where it is not known, and then
-                                              they are taken to have about the same. They
-                                              decide nothing but the choice: launches may
-                                              have any sizes, and the same config is the
-                                              same kernel. See
-                                              jit_gemm_problem_set_typical_sizes. */
+    /** With groups of rows, what a launch's groups are like, to plan for: all of them, in
+     * any order; zero where it is not known, and then they are taken to have about the
+     * same. They decide nothing but the choice: launches may have any sizes, and the same
+     * config is the same kernel. See jit_gemm_problem_set_typical_sizes. */
+    jit_gemm_size_run typical_sizes[JIT_GEMM_SIZE_RUNS];
 } jit_gemm_problem;
 
 #ifdef __cplusplus
