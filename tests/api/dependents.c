@@ -8,12 +8,12 @@
  * Usage: dependents [ARCH DRIVER]. Without arguments on the GPU; exit 77 without one.
  */
 #include <cuda.h>
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver_calls.h"
 #include "jit_gemm/device.h"
 #include "jit_gemm/jit_gemm.h"
 
@@ -52,20 +52,7 @@ static jit_gemm_context *context;
 static bool is_emulated;
 static CUfunction make, take;
 
-static struct {
-    CUresult (*device_get)(CUdevice *, int);
-    CUresult (*primary_retain)(CUcontext *, CUdevice);
-    CUresult (*ctx_set_current)(CUcontext);
-    CUresult (*module_load)(CUmodule *, const void *);
-    CUresult (*get_function)(CUfunction *, CUmodule, const char *);
-    CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
-    CUresult (*stream_create)(CUstream *, unsigned int);
-    CUresult (*stream_synchronize)(CUstream);
-    CUresult (*begin_capture)(CUstream, CUstreamCaptureMode);
-    CUresult (*end_capture)(CUstream, CUgraph *);
-    CUresult (*instantiate)(CUgraphExec *, CUgraph, unsigned long long);
-    CUresult (*graph_launch)(CUgraphExec, CUstream);
-} cu;
+static struct driver_calls cu;
 
 /* Memory and the stream of one chain. */
 struct lane {
@@ -73,51 +60,12 @@ struct lane {
     CUstream stream;
 };
 
-static void need(bool condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "failed: %s; last error: %s\n", what, jit_gemm_last_error());
-        exit(1);
-    }
-}
-
-static void find(void *library, const char *name, void *ret_function)
-{
-    void *symbol = dlsym(library, name);
-    need(symbol != NULL, name);
-    memcpy(ret_function, &symbol, sizeof(symbol));
-}
-
-static void open_driver(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW);
-    need(library != NULL, path);
-    find(library, "cuDeviceGet", &cu.device_get);
-    find(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain);
-    find(library, "cuCtxSetCurrent", &cu.ctx_set_current);
-    find(library, "cuModuleLoadData", &cu.module_load);
-    find(library, "cuModuleGetFunction", &cu.get_function);
-    find(library, "cuLaunchKernelEx", &cu.launch);
-    find(library, "cuStreamCreate", &cu.stream_create);
-    find(library, "cuStreamSynchronize", &cu.stream_synchronize);
-    if (!is_emulated) {
-        find(library, "cuStreamBeginCapture_v2", &cu.begin_capture);
-        find(library, "cuStreamEndCapture", &cu.end_capture);
-        find(library, "cuGraphInstantiateWithFlags", &cu.instantiate);
-        find(library, "cuGraphLaunch", &cu.graph_launch);
-    }
-}
-
 static void load_kernels(void)
 {
     jit_gemm_device_info device = {.struct_size = sizeof(device)};
-    CUdevice handle;
-    CUcontext primary;
     CUmodule module;
     need(jit_gemm_device_get_info(context, &device) == JIT_GEMM_OK, "device info");
-    need(cu.device_get(&handle, device.ordinal) == CUDA_SUCCESS, "device");
-    need(cu.primary_retain(&primary, handle) == CUDA_SUCCESS, "primary context");
-    need(cu.ctx_set_current(primary) == CUDA_SUCCESS, "current context");
+    driver_calls_make_current(&cu, device.ordinal);
     need(cu.module_load(&module, kernels) == CUDA_SUCCESS, "module");
     need(cu.get_function(&make, module, "make") == CUDA_SUCCESS, "make");
     need(cu.get_function(&take, module, "take") == CUDA_SUCCESS, "take");
@@ -305,7 +253,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     need(status == JIT_GEMM_OK, "context");
-    open_driver(is_emulated ? argv[2] : "libcuda.so.1");
+    driver_calls_open(is_emulated ? argv[2] : "libcuda.so.1", is_emulated, &cu);
     load_kernels();
     jit_gemm_device_info device = {.struct_size = sizeof(device)};
     need(jit_gemm_device_get_info(context, &device) == JIT_GEMM_OK, "device info");

@@ -5,13 +5,13 @@
  * right when their numbers, and addresses, change. Exit 77 without a GPU.
  */
 #include <cuda.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver_calls.h"
 #include "jit_gemm/device.h"
 
 enum { SIZE = 512, ELEMENTS = SIZE * SIZE, THREADS = 4, CHAIN = 40 };
@@ -24,59 +24,7 @@ static jit_gemm_context *context;
 static jit_gemm *gemm;
 static uint64_t offset, workspace_bytes;
 
-/* What the library does not need of the driver, and this program does. */
-static struct {
-    CUresult (*stream_create)(CUstream *, unsigned int);
-    CUresult (*stream_synchronize)(CUstream);
-    CUresult (*begin_capture)(CUstream, CUstreamCaptureMode);
-    CUresult (*end_capture)(CUstream, CUgraph *);
-    CUresult (*instantiate)(CUgraphExec *, CUgraph, unsigned long long);
-    CUresult (*graph_launch)(CUgraphExec, CUstream);
-    CUresult (*device_get)(CUdevice *, int);
-    CUresult (*primary_retain)(CUcontext *, CUdevice);
-    CUresult (*ctx_create)(CUcontext *, CUctxCreateParams *, unsigned int, CUdevice);
-    CUresult (*ctx_set_current)(CUcontext);
-} cu;
-
-static void need(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "failed: %s; last error: %s\n", what, jit_gemm_last_error());
-        exit(1);
-    }
-}
-
-static void find(void *library, const char *name, void *ret_function)
-{
-    void *symbol = dlsym(library, name);
-    need(symbol != NULL, name);
-    memcpy(ret_function, &symbol, sizeof(symbol));
-}
-
-static void open_driver(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    need(library != NULL, "libcuda.so.1");
-    find(library, "cuStreamCreate", &cu.stream_create);
-    find(library, "cuStreamSynchronize", &cu.stream_synchronize);
-    find(library, "cuStreamBeginCapture_v2", &cu.begin_capture);
-    find(library, "cuStreamEndCapture", &cu.end_capture);
-    find(library, "cuGraphInstantiateWithFlags", &cu.instantiate);
-    find(library, "cuGraphLaunch", &cu.graph_launch);
-    find(library, "cuDeviceGet", &cu.device_get);
-    find(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain);
-    find(library, "cuCtxCreate_v4", &cu.ctx_create);
-    find(library, "cuCtxSetCurrent", &cu.ctx_set_current);
-}
-
-static void make_current(void)
-{
-    CUdevice device;
-    CUcontext primary;
-    need(cu.device_get(&device, 0) == CUDA_SUCCESS, "device");
-    need(cu.primary_retain(&primary, device) == CUDA_SUCCESS, "primary context");
-    need(cu.ctx_set_current(primary) == CUDA_SUCCESS, "current context");
-}
+static struct driver_calls cu;
 
 /* A device matrix whose element (row, col) is value(row, col), in bf16 bits. */
 static uint64_t upload(unsigned short (*value)(int, int))
@@ -162,7 +110,7 @@ static void test_capture(void)
     CUstream stream;
     CUgraph graph;
     CUgraphExec executable;
-    make_current();
+    driver_calls_make_current(&cu, 0);
     const uint64_t a = upload(one);
     const uint64_t b = upload(one);
     const uint64_t d = upload(poison);
@@ -185,7 +133,7 @@ static void test_capture(void)
 static void test_chain(void)
 {
     static unsigned short start[ELEMENTS], end[ELEMENTS];
-    make_current();
+    driver_calls_make_current(&cu, 0);
     uint64_t from = upload(mixed);
     uint64_t to = upload(poison);
     const uint64_t b = upload(shift);
@@ -229,14 +177,14 @@ static void test_other_context(void)
     expect_all(d, ONE, "the result in another context");
     need(jit_gemm_run(gemm, &args, NULL) == JIT_GEMM_OK, "its default stream");
     need(jit_gemm_device_synchronize(context) == JIT_GEMM_OK, "its end");
-    make_current();
+    driver_calls_make_current(&cu, 0);
 }
 
 static void *run_thread(void *user)
 {
     (void)user;
     CUstream stream;
-    make_current();
+    driver_calls_make_current(&cu, 0);
     need(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS, "stream");
     const uint64_t a = upload(one);
     const uint64_t b = upload(one);
@@ -392,7 +340,7 @@ static void test_groups(const char *text, jit_gemm_group_by by)
     need(jit_gemm_create(context, &problem, &gemm) == JIT_GEMM_OK, text);
     need(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
     workspace_bytes = info.workspace_bytes;
-    make_current();
+    driver_calls_make_current(&cu, 0);
     const struct groups groups = make_groups(by);
     const bool has_own = by == JIT_GEMM_GROUP_BY_POINTERS;
     jit_gemm_args args = args_of(
@@ -474,7 +422,7 @@ int main(void)
         return 77;
     }
     need(status == JIT_GEMM_OK, "context");
-    open_driver();
+    driver_calls_open("libcuda.so.1", false, &cu);
     test_kernel("512x512x512 bf16", 0);
     test_kernel("512x512x512 bf16 config=split_k=4 split_order=cluster", 0);
     test_kernel("512x512x512 bf16 config=split_k=8 split_order=parallel", 0);
