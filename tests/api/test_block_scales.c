@@ -414,8 +414,8 @@ Test(block_scales, layouts_and_types_are_exact)
     free(data);
 }
 
-/* Each on one of the chips, of which every third; each layout and each type is among them.
- */
+/* Every third pair of a type and a layout, on the chips in turn: each type and each layout
+ * is among them. */
 Test(block_scales, scales_of_a_byte_are_exact_in_every_layout)
 {
     static const char *const types[] = {"d=e4m3 d_scale=1x128ue8m0",
