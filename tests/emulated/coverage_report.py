@@ -52,11 +52,11 @@ def find_missing(paths, sources):
 
 
 def report_lines(merged, sources, uncovered):
-    """Prints what never ran, by file; returns how many lines have no reason for that."""
+    """Prints what never ran, by file; returns those lines that have no reason for that."""
     lines = collections.defaultdict(dict)
     for (_, file, line), executed in merged.items():
         lines[file][line] = lines[file].get(line, False) or executed
-    used, bad = set(), 0
+    used, bad = set(), []
     for file in sorted(lines):
         text = (sources / file).read_text(encoding="utf-8").splitlines()
         never = sorted(line for line, executed in lines[file].items() if not executed)
@@ -66,7 +66,7 @@ def report_lines(merged, sources, uncovered):
             entry = next((entry for entry in uncovered
                           if entry[0] == file and re.search(entry[1], words)), None)
             used.add(entry)
-            bad += entry is None
+            bad += [] if entry else [f"{file}:{line}: {words}"]
             print(f"    {line}: {words}\n        never ran: {entry[2] if entry else 'NO REASON'}")
     for entry in uncovered:
         if entry not in used:
@@ -97,7 +97,8 @@ def main():
     merged = read_merged(files)
     report_opcodes(merged)
     bad = report_lines(merged, sources, read_uncovered(uncovered))
-    print(f"{bad} lines never ran and stand without a reason in {uncovered.name}")
+    print(f"{len(bad)} lines never ran and stand without a reason in {uncovered.name}", *bad,
+          sep="\n    ")
     sys.exit(1 if bad or not merged else 0)
 
 

@@ -6,8 +6,8 @@ Usage: count_tests.py TESTLOG_JSON RUN_LOG
 
 A Criterion program counts with each of its tests (from the summary that it prints; a program that
 ran none has failed), a TAP program with each of its lines, any other program as one. Prints a line
-for each program, with the reasons of skipped tests and the names of failed ones, and last a line
-`PASSED FAILED SKIPPED` with three numbers.
+for each program, with the reasons of skipped tests, the names of failed ones and the last words of
+a failed program that has no names, and last a line `PASSED FAILED SKIPPED` with three numbers.
 """
 import json
 import re
@@ -17,6 +17,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SUMMARY = re.compile(r"Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+)")
 SKIPPED = re.compile(r"^\[SKIP\] (\S+?):? (.*)$", re.M)
 FAILED = re.compile(r"^\[FAIL\] (\S+): ", re.M)
+LAST_WORDS = 6  # lines
 TAP = re.compile(r"^(ok|not ok)\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.M | re.I)
 
 
@@ -68,7 +69,8 @@ def count(test):
     if result == "SKIP":
         words = output.strip().splitlines()
         return 0, 0, 1, [f"skipped: {words[-1] if words else 'no reason given'}"]
-    return 0, 1, 0, [f"FAILED: {result}, exit status {test['returncode']}"]
+    words = [line for line in output.splitlines() if line.strip()]
+    return 0, 1, 0, [f"FAILED: {result}, exit status {test['returncode']}", *words[-LAST_WORDS:]]
 
 
 def main():
