@@ -40,13 +40,27 @@ typedef struct jit_gemm_band {
 } jit_gemm_band;
 
 /**
+ * Reads the text form of a range into a struct of `struct_size` bytes, and no further, as
+ * ::jit_gemm_range_parse does, which C and C++ call. For bindings of other languages.
+ * @param struct_size bytes of the caller's struct, which becomes its `struct_size`
+ * @return as ::jit_gemm_range_parse, and ARGUMENT (no size of it), VERSION
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_range_parse_sized(const char *text,
+                                                        size_t struct_size,
+                                                        jit_gemm_range *ret_range);
+
+/**
  * Reads the text form of a range: `m=1..8192`, and `loss=5%` before or behind it.
  * @param text zero-terminated, read during the call only
- * @param[out] ret_range receives the range; untouched on failure
+ * @param[out] ret_range receives the range, its `struct_size` filled in; untouched on
+ * failure
  * @return OK, ARGUMENT
  */
-JIT_GEMM_API jit_gemm_status jit_gemm_range_parse(const char *text,
-                                                  jit_gemm_range *ret_range);
+static inline jit_gemm_status jit_gemm_range_parse(const char *text,
+                                                   jit_gemm_range *ret_range)
+{
+    return jit_gemm_range_parse_sized(text, sizeof(*ret_range), ret_range);
+}
 
 /**
  * Finds the least set of kernels that serves a range of sizes, by the cost model: for each

@@ -18,7 +18,8 @@
  * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
  * caller compiled it. A shorter struct (an older caller) is accepted and the missing tail
  * reads as zero. A longer one (a newer caller) is accepted only if its unknown tail is all
- * zero, and is otherwise refused with ::JIT_GEMM_ERR_VERSION. The others are frozen.
+ * zero, and is otherwise refused with ::JIT_GEMM_ERR_VERSION. So it is with a struct that
+ * a function fills: nothing is written beyond `struct_size`. The others are frozen.
  * - Zero means default in every field.
  * - Everything that a struct points to on the host is copied during the call, unless the
  * field says that it is borrowed.
@@ -227,6 +228,19 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
 /* ----------------------------------------------------------------------------- problems */
 
 /**
+ * Reads the text form of a problem into a struct of `struct_size` bytes, and no further, as
+ * ::jit_gemm_problem_parse does, which C and C++ call. For bindings of other languages.
+ *
+ * @param struct_size bytes of the caller's struct, which becomes its `struct_size`; a key
+ * that stands for a field beyond is VERSION, and what a newer caller has beyond becomes
+ * zero
+ * @return as ::jit_gemm_problem_parse, and ARGUMENT (no size of it)
+ */
+JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse_sized(const char *text,
+                                                          size_t struct_size,
+                                                          jit_gemm_problem *ret_problem);
+
+/**
  * Reads the text form of a problem: `m=4096 n=4096 k=4096 a=bf16`, or `4096x4096x4096
  * bf16`, where the sizes and the type may also change places. A type without a key is A's,
  * wherever it stands.
@@ -244,11 +258,16 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
  * stand for fields of ::jit_gemm_problem: `input_align` for A and B, `output_align` for D.
  *
  * @param text zero-terminated, read during the call only
- * @param[out] ret_problem receives the problem, defaults filled in; untouched on failure
- * @return OK, ARGUMENT (with the position and the key)
+ * @param[out] ret_problem receives the problem, defaults and `struct_size` filled in;
+ * untouched on failure
+ * @return OK, ARGUMENT (with the position and the key), VERSION (a key for which these
+ * headers, older than the library, have no field)
  */
-JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
-                                                    jit_gemm_problem *ret_problem);
+static inline jit_gemm_status jit_gemm_problem_parse(const char *text,
+                                                     jit_gemm_problem *ret_problem)
+{
+    return jit_gemm_problem_parse_sized(text, sizeof(*ret_problem), ret_problem);
+}
 
 /**
  * Writes the text form of a problem, without the keys that have their default.

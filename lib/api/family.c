@@ -41,11 +41,14 @@ static jit_gemm_status check_array(const jit_gemm_band *bands, size_t capacity)
     return capacity > 0 ? jg_check_pointer(bands, "bands") : JIT_GEMM_OK;
 }
 
-jit_gemm_status jit_gemm_range_parse(const char *text, jit_gemm_range *ret_range)
+jit_gemm_status jit_gemm_range_parse_sized(const char *text, size_t struct_size,
+                                           jit_gemm_range *ret_range)
 {
+    jit_gemm_range range;
     JG_TRY(jg_check_pointer(text, "text"));
     JG_TRY(jg_check_pointer(ret_range, "ret_range"));
-    return jg_range_parse(text, ret_range);
+    JG_TRY(jg_range_parse(text, &range));
+    return jg_struct_fill(&range, sizeof(range), struct_size, ret_range, "ret_range");
 }
 
 jit_gemm_status jit_gemm_plan_bands(jit_gemm_context *context,

@@ -4,6 +4,7 @@
 
 #include "api/context.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "compile/key.h"
 #include "jit_gemm/groups.h"
 #include "plan/operand_text.h"
@@ -84,11 +85,15 @@ void jit_gemm_diagnostics_destroy(jit_gemm_diagnostics **diagnostics)
     jg_diagnostics_destroy(diagnostics);
 }
 
-jit_gemm_status jit_gemm_problem_parse(const char *text, jit_gemm_problem *ret_problem)
+jit_gemm_status jit_gemm_problem_parse_sized(const char *text, size_t struct_size,
+                                             jit_gemm_problem *ret_problem)
 {
+    jit_gemm_problem problem;
     JG_TRY(jg_check_pointer(text, "text"));
     JG_TRY(jg_check_pointer(ret_problem, "ret_problem"));
-    return jg_problem_parse(text, ret_problem);
+    JG_TRY(jg_problem_parse(text, &problem));
+    return jg_struct_fill(&problem, sizeof(problem), struct_size, ret_problem,
+                          "ret_problem");
 }
 
 jit_gemm_status jit_gemm_operand_parse(const char *text, char *ret_name,

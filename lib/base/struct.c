@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/struct.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,11 @@
 
 /* A struct_size beyond this is no size but garbage. */
 enum { MAX_UNKNOWN_TAIL = 4096 };
+
+static bool is_size(size_t size, size_t own_size)
+{
+    return size >= sizeof(size) && size <= own_size + MAX_UNKNOWN_TAIL;
+}
 
 jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
                                  const char *name)
@@ -22,7 +28,7 @@ jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
     snprintf(hint, sizeof(hint), "set it to sizeof(%s) of your struct", name);
     size_t size;
     memcpy(&size, user, sizeof(size));
-    if (size < sizeof(size) || size > own_size + MAX_UNKNOWN_TAIL) {
+    if (!is_size(size, own_size)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, where, hint,
                        "is %zu, where this library has %zu", size, own_size);
     }
@@ -39,5 +45,33 @@ jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
     memset(own, 0, own_size);
     memcpy(own, user, size < own_size ? size : own_size);
     memcpy(own, &own_size, sizeof(own_size));
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_struct_fill(const void *own, size_t own_size, size_t size, void *user,
+                               const char *name)
+{
+    if (user == NULL) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of a struct",
+                       "is NULL");
+    }
+    if (!is_size(size, own_size)) {
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, "struct_size",
+                       "give sizeof of the struct that is to be filled",
+                       "is %zu, where this library has %zu", size, own_size);
+    }
+    const unsigned char *bytes = own;
+    for (size_t i = size; i < own_size; i++) {
+        if (bytes[i] != 0) {
+            return jg_fail(JIT_GEMM_ERR_VERSION, "struct_size",
+                           "build with this library's headers, or leave out what is newer",
+                           "is %zu, where this library has %zu, and the text says "
+                           "something for a field past its end",
+                           size, own_size);
+        }
+    }
+    memset(user, 0, size);
+    memcpy(user, own, size < own_size ? size : own_size);
+    memcpy(user, &size, sizeof(size));
     return JIT_GEMM_OK;
 }

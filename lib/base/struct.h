@@ -13,4 +13,10 @@
 jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
                                  const char *name);
 
+/* The other way: gives the caller's struct of `size` bytes, which need not be filled in,
+ * what the library has, and its size. ARGUMENT (NULL, no size), VERSION (`own` says
+ * something where the caller's has ended); untouched on failure. */
+jit_gemm_status jg_struct_fill(const void *own, size_t own_size, size_t size, void *user,
+                               const char *name);
+
 #endif

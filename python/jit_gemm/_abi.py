@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "epilogue_check": (_STATUS, _HANDLE, POINTER(Epilogue), POINTER(c_int)),
     "epilogue_named_count": (c_uint32,),
     "epilogue_named": (_STATUS, c_uint32, c_int, POINTER(NamedEpilogue)),
-    "problem_parse": (_STATUS, c_char_p, POINTER(Problem)),
+    "problem_parse_sized": (_STATUS, c_char_p, c_size_t, POINTER(Problem)),
     "problem_print": (_STATUS, POINTER(Problem), c_char_p, c_size_t, POINTER(c_size_t)),
     "problem_set_typical_sizes": (_STATUS, POINTER(Problem), c_void_p, c_uint32),
     "check": (_STATUS, _HANDLE, POINTER(Problem)),
@@ -81,7 +81,7 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
         POINTER(PrewarmOptions),
         POINTER(PrewarmResult),
     ),
-    "range_parse": (_STATUS, c_char_p, POINTER(Range)),
+    "range_parse_sized": (_STATUS, c_char_p, c_size_t, POINTER(Range)),
     "plan_bands": (
         _STATUS,
         _HANDLE,

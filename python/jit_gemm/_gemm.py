@@ -376,7 +376,7 @@ class Family(_Launchable):
 
 def _parse_sizes(sizes: str) -> _abi.Range:
     span = _abi.Range()
-    check(library().jit_gemm_range_parse(sizes.encode(), ctypes.byref(span)))
+    check(library().jit_gemm_range_parse_sized(sizes.encode(), ctypes.sizeof(span), ctypes.byref(span)))
     return span
 
 
