@@ -40,7 +40,8 @@ class Library:
 
     def create(self, text):
         problem = _abi.Problem()
-        self.check(self.lib.jit_gemm_problem_parse(text.encode(), ctypes.byref(problem)))
+        self.check(self.lib.jit_gemm_problem_parse_sized(text.encode(), ctypes.sizeof(problem),
+                                                         ctypes.byref(problem)))
         gemm = ctypes.c_void_p()
         self.check(self.lib.jit_gemm_create(self.context, ctypes.byref(problem), ctypes.byref(gemm)))
         return gemm

@@ -40,8 +40,8 @@ typedef struct jit_gemm_band {
 } jit_gemm_band;
 
 /**
- * Reads the text form of a range into a struct of `struct_size` bytes, and no further, as
- * ::jit_gemm_range_parse does, which C and C++ call. For bindings of other languages.
+ * Reads the text form of a range into a struct of `struct_size` bytes, and no further: what
+ * ::jit_gemm_range_parse is in C and C++, and for bindings of other languages.
  * @param struct_size bytes of the caller's struct, which becomes its `struct_size`
  * @return as ::jit_gemm_range_parse, and ARGUMENT (no size of it), VERSION
  */
@@ -56,11 +56,11 @@ JIT_GEMM_API jit_gemm_status jit_gemm_range_parse_sized(const char *text,
  * failure
  * @return OK, ARGUMENT
  */
-static inline jit_gemm_status jit_gemm_range_parse(const char *text,
-                                                   jit_gemm_range *ret_range)
-{
-    return jit_gemm_range_parse_sized(text, sizeof(*ret_range), ret_range);
-}
+JIT_GEMM_API jit_gemm_status jit_gemm_range_parse(const char *text,
+                                                  jit_gemm_range *ret_range);
+/* Who finds it by name has the struct of version 0.1; C and C++ have their own. */
+#define jit_gemm_range_parse(text, ret_range) \
+    jit_gemm_range_parse_sized(text, sizeof(jit_gemm_range), ret_range)
 
 /**
  * Finds the least set of kernels that serves a range of sizes, by the cost model: for each

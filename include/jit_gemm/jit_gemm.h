@@ -228,8 +228,8 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
 /* ----------------------------------------------------------------------------- problems */
 
 /**
- * Reads the text form of a problem into a struct of `struct_size` bytes, and no further, as
- * ::jit_gemm_problem_parse does, which C and C++ call. For bindings of other languages.
+ * Reads the text form of a problem into a struct of `struct_size` bytes, and no further:
+ * what ::jit_gemm_problem_parse is in C and C++, and for bindings of other languages.
  *
  * @param struct_size bytes of the caller's struct, which becomes its `struct_size`; a key
  * that stands for a field beyond is VERSION, and what a newer caller has beyond becomes
@@ -263,11 +263,11 @@ JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse_sized(const char *text,
  * @return OK, ARGUMENT (with the position and the key), VERSION (a key for which these
  * headers, older than the library, have no field)
  */
-static inline jit_gemm_status jit_gemm_problem_parse(const char *text,
-                                                     jit_gemm_problem *ret_problem)
-{
-    return jit_gemm_problem_parse_sized(text, sizeof(*ret_problem), ret_problem);
-}
+JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
+                                                    jit_gemm_problem *ret_problem);
+/* Who finds it by name has the struct of version 0.1; C and C++ have their own. */
+#define jit_gemm_problem_parse(text, ret_problem) \
+    jit_gemm_problem_parse_sized(text, sizeof(jit_gemm_problem), ret_problem)
 
 /**
  * Writes the text form of a problem, without the keys that have their default.

@@ -2,6 +2,7 @@
 /* Bands of a range of sizes, and the handles of their kernels. */
 #include "jit_gemm/family.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,13 @@ jit_gemm_status jit_gemm_range_parse_sized(const char *text, size_t struct_size,
     JG_TRY(jg_check_pointer(ret_range, "ret_range"));
     JG_TRY(jg_range_parse(text, &range));
     return jg_struct_fill(&range, sizeof(range), struct_size, ret_range, "ret_range");
+}
+
+/* For those who load it by its name; it keeps to this size when the struct grows. */
+jit_gemm_status(jit_gemm_range_parse)(const char *text, jit_gemm_range *ret_range)
+{
+    enum { SIZE_OF_0_1 = offsetof(jit_gemm_range, loss) + sizeof(ret_range->loss) };
+    return jit_gemm_range_parse_sized(text, SIZE_OF_0_1, ret_range);
 }
 
 jit_gemm_status jit_gemm_plan_bands(jit_gemm_context *context,

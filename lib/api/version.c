@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions, statuses, the last error and diagnostics: public names over lib/base. */
+#include <stddef.h>
 #include <string.h>
 
 #include "api/context.h"
@@ -94,6 +95,16 @@ jit_gemm_status jit_gemm_problem_parse_sized(const char *text, size_t struct_siz
     JG_TRY(jg_problem_parse(text, &problem));
     return jg_struct_fill(&problem, sizeof(problem), struct_size, ret_problem,
                           "ret_problem");
+}
+
+/* For those who load it by its name; it keeps to this size when the struct grows. */
+jit_gemm_status(jit_gemm_problem_parse)(const char *text, jit_gemm_problem *ret_problem)
+{
+    enum {
+        SIZE_OF_0_1 =
+            offsetof(jit_gemm_problem, typical_sizes) + sizeof(ret_problem->typical_sizes)
+    };
+    return jit_gemm_problem_parse_sized(text, SIZE_OF_0_1, ret_problem);
 }
 
 jit_gemm_status jit_gemm_operand_parse(const char *text, char *ret_name,

@@ -54,7 +54,7 @@ static void expect_sizes(const char *name, fill_fn fill, void *of, size_t least,
                          size_t whole)
 {
     static unsigned char full[MOST_BYTES], given[MOST_BYTES];
-    cr_assert_leq(whole + 2 * GUARD_BYTES, sizeof(given));
+    cr_assert_leq(whole + GUARD_BYTES + GUARD_BYTES, sizeof(given));
     memset(full, 0, sizeof(full));
     memcpy(full, &whole, sizeof(whole));
     cr_assert_eq(fill(of, whole, full), JIT_GEMM_OK, "%s: %s", name, jit_gemm_last_error());
@@ -142,4 +142,25 @@ Test(struct_sizes, text_read_by_an_older_caller_is_a_problem_that_can_be_planned
     cr_expect_eq(jit_gemm_check(fixture.context, &problem), JIT_GEMM_OK, "%s",
                  jit_gemm_last_error());
     api_fixture_close(&fixture);
+}
+
+Test(struct_sizes, functions_that_are_found_by_name_fill_the_struct_of_the_first_version)
+{
+    struct {
+        jit_gemm_problem problem;
+        unsigned char guard[GUARD_BYTES];
+    } read;
+    jit_gemm_range range;
+    jit_gemm_problem expected;
+    memset(&read, GUARD, sizeof(read));
+    memset(&range, GUARD, sizeof(range));
+
+    cr_assert_eq((jit_gemm_problem_parse)("256x256x64 bf16", &read.problem), JIT_GEMM_OK);
+    cr_assert_eq(jit_gemm_problem_parse("256x256x64 bf16", &expected), JIT_GEMM_OK);
+    cr_assert_eq((jit_gemm_range_parse)("m=1..512", &range), JIT_GEMM_OK);
+
+    cr_expect_arr_eq(&read.problem, &expected, sizeof(expected));
+    cr_expect_eq(read.guard[0], GUARD);
+    cr_expect_eq(range.struct_size, sizeof(range));
+    cr_expect_eq(range.last, 512);
 }
