@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# How stages run, beside each other, and are counted; sourced by check, which has set `logs`, and which
-# sets `stages`, `with_tests`, `beside_tests` and `chosen` before anything here is called.
+# How stages run, beside each other and in shares, and are counted; sourced by check, which has set `logs` and `out`, and
+# which sets `stages`, `with_tests`, `beside_tests`, `chosen`, `full` and `turn` before anything here is called.
 # shellcheck disable=SC2154
 
 logs=${logs:?}
@@ -123,6 +123,33 @@ count_sanitized() {
     cat "$logs/$name-count.txt"
     read -r p f _ <<<"$(tail -n 1 "$logs/$name-count.txt")"
     [ "$p" -gt 0 ] && [ "$f" -eq 0 ]
+}
+# The number of this commit, so that the next one takes the next shares; 0 outside of git. Where the history is
+# not there, a number that is drawn by the commit's name.
+number_of_commit() {
+    if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = true ]; then
+        echo $((16#$(git rev-parse HEAD | cut -c 1-7)))
+    else
+        git rev-list --count HEAD 2>/dev/null || echo 0
+    fi
+}
+
+# has_turn NUMBER COUNT: is share NUMBER of COUNT this commit's? With --full all are.
+has_turn() { [ "$full" = yes ] || [ $((turn % $2)) -eq "$1" ]; }
+
+# sanitized SUITE: the names of its tests and what each needs, of the build `clang`: every other one, and those between
+# in the next commit. Without sanitizers all of them run each time.
+sanitized() {
+    python3 tools/dev/test_programs.py "$out/clang" "suite:$1" |
+        if [ "$full" = yes ]; then cat; else awk -v turn=$((turn % 2)) 'NR % 2 == turn'; fi
+}
+
+# run_of_turn STAGE SUITE
+run_of_turn() {
+    local names
+    mapfile -t names < <(sanitized "$2" | cut -d' ' -f1)
+    [ "${#names[@]}" -gt 0 ] || { echo "there are no tests of the suite $2"; return 1; }
+    run_sanitized "$1" "$out/clang" "${names[@]}"
 }
 # All chosen stages, in two lists that run at a time, and what they say in the order of `stages`.
 run_beside_each_other() {

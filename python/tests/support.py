@@ -10,9 +10,10 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "support")]
 
 import jit_gemm  # noqa: E402
+from strides import in_turn  # noqa: E402, F401 (of tests/support)
 
 # Set on a machine with a GPU, the same tests run there.
 DEVICE = os.environ.get("JIT_GEMM_TEST_DEVICE", "emulator")
@@ -167,12 +168,21 @@ class _Tap(unittest.TestResult):
             self._fail(subtest, error)
 
 
-def main():
-    """Runs the tests of the program's file: as unittest does, or as meson wants it."""
+def tests_of(suite):
+    for test in suite:
+        yield from tests_of(test) if isinstance(test, unittest.TestSuite) else [test]
+
+
+def main(choose=list):
+    """Runs the tests of the program's file: as unittest does, or as meson wants it.
+
+    `choose`, which may be `in_turn`, says which of them meson's run has.
+    """
     if not os.environ.get("JIT_GEMM_TEST_TAP"):
         unittest.main(module="__main__")
         return
     result = _Tap()
-    unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]).run(result)
+    found = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    unittest.TestSuite(choose(list(tests_of(found)))).run(result)
     print(f"1..{result.count}")
     sys.exit(not result.wasSuccessful() or result.count == 0)

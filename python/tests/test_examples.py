@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from support import ROOT, CompilerTest, main, optional, torch_python
+from support import ROOT, CompilerTest, in_turn, main, optional, torch_python
 
 TORCH_PYTHON = torch_python()
 EXAMPLES = ROOT / "python" / "examples"
@@ -110,4 +110,4 @@ class Examples(CompilerTest):
 
 
 if __name__ == "__main__":
-    main()
+    main(in_turn)

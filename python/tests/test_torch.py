@@ -3,7 +3,7 @@
 
 import unittest
 
-from support import CompilerTest, main
+from support import CompilerTest, in_turn, main
 from torch_support import DEVICE, ON_GPU, WHERE, torch
 
 if torch is not None:
@@ -381,4 +381,4 @@ class Graphs(TorchTest):
 
 
 if __name__ == "__main__":
-    main()
+    main(in_turn)

@@ -14,6 +14,7 @@ import sys
 
 from cli_harness import (QUICK_ROUND, Folder, expect, expect_exit, expect_width, named_tests, need_compiler,
                          on_terminal, run_tests, tool, unfolded)
+from strides import in_turn
 
 DRIVER, CUBLASLT, NVML = sys.argv[3:6]
 VECTOR = "1 1000000 column"
@@ -392,4 +393,4 @@ def test_a_terminal_is_told_which_problem_is_under_way():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests(named_tests(globals())))
+    sys.exit(run_tests(in_turn(named_tests(globals()))))

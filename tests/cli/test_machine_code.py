@@ -16,7 +16,7 @@ import re
 import sys
 
 from cli_harness import Folder, Skip, expect, expect_exit, need_compiler, run_tests, tool
-from strides import share, stride
+from strides import in_turn, share, stride
 
 SIZE = "4096x4096x4096"
 FRAGMENTS, VECTORS = "fragments", "vectors"
@@ -384,7 +384,7 @@ def make_maps_test(arch, words):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([("the largest kernel stays small", test_largest_kernel_stays_small)] +
+    sys.exit(run_tests(in_turn([("the largest kernel stays small", test_largest_kernel_stays_small)] +
                        [make_way_out_test(*row) for row in WAYS_OUT] +
                        [make_promoted_test(*row) for row in PROMOTED] +
                        [make_scaled_sums_test(words) for words in SCALED_SUMS] +
@@ -397,4 +397,4 @@ if __name__ == "__main__":
                        [make_vectors_test(config, words) for config, rows in FULL.items() for words in rows] +
                        [make(arch, words)
                         for make, rows in ((make_test, THREAD_LOADS), (make_copy_test, COPIES), (make_maps_test, MAPPED))
-                        for place, arch in enumerate(("sm_90a", "sm_100a")) for words in share(rows, place)]))
+                        for place, arch in enumerate(("sm_90a", "sm_100a")) for words in share(rows, place)])))

@@ -9,7 +9,7 @@ import sys
 
 from cli_harness import (Folder, emulator_by_name, expect, expect_exit, need_compiler, run_tests,
                          tool)
-from strides import stride
+from strides import in_turn, stride
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 FUSED = ["--epilogue", "d = max(acc * s + bias, 0.0f) * u + r + row - col;",
@@ -54,5 +54,5 @@ def make_test(number, problem):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(" ".join(problem), make_test(number, problem))
-                        for number, problem in enumerate(PROBLEMS)]))
+    sys.exit(run_tests(in_turn([(" ".join(problem), make_test(number, problem))
+                                for number, problem in enumerate(PROBLEMS)])))

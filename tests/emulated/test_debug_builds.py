@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner  # noqa: E402
+from strides import in_turn  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -122,4 +123,4 @@ def test_without_debug_the_emulator_has_to_notice(folder):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="jit_gemm_debug_") as holder:
         sys.exit(run_tests([(name, functools.partial(function, pathlib.Path(holder)))
-                            for name, function in named_tests(globals())]))
+                            for name, function in in_turn(named_tests(globals()))]))

@@ -8,6 +8,7 @@ Usage: test_drain_faults.py JIT_GEMM EMULATOR NVRTC
 
 Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -43,10 +44,10 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_drain_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "drain")
-        jobs += [(f"{name}: {kernel}", workers.submit(kernels.seen_in, {kernel: KERNELS[kernel]}, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "drain")
+        jobs += [(f"{name}: {kernel}", partial(kernels.seen_in, {kernel: KERNELS[kernel]}, before, after))
                  for name, before, after, shown in FAULTS for kernel in shown]
-        sys.exit(report(jobs, [row[:3] for row in FAULTS]))
+        sys.exit(report(workers, jobs, [row[:3] for row in FAULTS]))
 
 
 main()

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cli_harness import (emulator_by_name, expect, expect_exit, named_tests, need_compiler,  # noqa: E402
                          run_tests, tool)
+from strides import in_turn  # noqa: E402
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 NVRTC = pathlib.Path(sys.argv[4]).resolve()
@@ -18,7 +19,7 @@ NVRTC = pathlib.Path(sys.argv[4]).resolve()
 RIGHT, WRONG = "-1.00034082f", "-1.00046f"  # ... and 3.2e-4
 WORDS = ["k=1", "a=s8", "--device", "emulator", "--arch", "sm_90a", "--no-cache", "--alpha", "0.0000004",
          "--epilogue", "d = 19000.0f * gelu(acc);", "--verify"]
-TYPES = [
+TYPES = in_turn([
     ("n=129", "d=e4m3"),
     ("n=129", "d=e5m2"),
     ("n=129", "d=s8"),
@@ -27,7 +28,7 @@ TYPES = [
     ("n=129", "d=e4m3", "d_scale=128x128ue8m0"),
     ("n=130", "d=nvfp4"),
     ("n=130", "d=mxfp4"),
-]
+])
 
 
 def run_with(words, to):

@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner, complaint  # noqa: E402
+from strides import in_turn  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -56,4 +57,4 @@ def test_sm_100a_keeps_all_of_them():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests(named_tests(globals())))
+    sys.exit(run_tests(in_turn(named_tests(globals()))))

@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner  # noqa: E402
 from mutated_kernels import KERNELS  # noqa: E402
 from mutation_rules import RULES  # noqa: E402
+from strides import in_turn  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
 from tensor_scale_rules import TENSOR_SCALE_RULES  # noqa: E402
 
@@ -119,4 +120,4 @@ def test_second_launch_must_have_something_to_read_of_the_first():
         expect(done.returncode == 2 and "must lie as D" in done.stderr, done)
 
 
-sys.exit(run_tests(named_tests(globals())))
+sys.exit(run_tests(in_turn(named_tests(globals()))))

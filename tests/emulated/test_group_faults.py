@@ -9,6 +9,7 @@ Each fault is tried in one kernel after the other until one shows it. LAUNCHES a
 of tests in which the kernel before makes the numbers, and the addresses; they have to fail with a fault
 of its own. Every eightieth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -383,15 +384,15 @@ def main():
                 (REDUCED_KERNELS, REDUCED_FAULTS), (SORTED_KERNELS, SORTED_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = [job for problems, _ in families for job in kernels.all_unchanged(workers, problems, "GroupRows")]
-        jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
+        jobs = [job for problems, _ in families for job in kernels.all_unchanged(problems, "GroupRows")]
+        jobs += [(name, partial(kernels.seen_in, problems, before, after))
                  for problems, faults in families for name, before, after in faults[::EVERY]]
-        jobs += [(UNTIMELY[0], workers.submit(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
-                                              ("[race]",), *UNTIMELY[1:])),
+        jobs += [(UNTIMELY[0], partial(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
+                                       ("[race]",), *UNTIMELY[1:])),
                  (UNTIMELY_ADDRESSES[0],
-                  workers.submit(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
-                                 ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
-        sys.exit(report(jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
+                  partial(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
+                          ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
+        sys.exit(report(workers, jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
                                *REDUCED_FAULTS, *SORTED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
 
 

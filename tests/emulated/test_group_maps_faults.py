@@ -12,6 +12,7 @@ makes the addresses; the last faults are its. Those of an N
 and a K of each group are beside them. Every 20th is planted, of those every 40th; JIT_GEMM_TEST_EVERY=1 plants all.
 Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -145,15 +146,15 @@ def main():
     tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_maps_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "GroupMapsMatrix")
-        jobs += kernels.all_unchanged(workers, OWN_KERNELS, "GroupSize")
-        jobs += [(name, workers.submit(kernels.seen_in, OWN_KERNELS, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "GroupMapsMatrix")
+        jobs += kernels.all_unchanged(OWN_KERNELS, "GroupSize")
+        jobs += [(name, partial(kernels.seen_in, OWN_KERNELS, before, after))
                  for name, before, after in OWN_FAULTS[::OWN_EVERY]]
-        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+        jobs += [(name, partial(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(seen_in_tests, program, tests, nvrtc, (said,), before, after))
+        jobs += [(name, partial(seen_in_tests, program, tests, nvrtc, (said,), before, after))
                  for name, tests, said, before, after in TESTED]
-        sys.exit(report(jobs, [*FAULTS, *OWN_FAULTS, *((name, *code) for name, _, _, *code in TESTED)]))
+        sys.exit(report(workers, jobs, [*FAULTS, *OWN_FAULTS, *((name, *code) for name, _, _, *code in TESTED)]))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner  # noqa: E402
-from strides import stride  # noqa: E402
+from strides import in_turn, stride  # noqa: E402
 from tap import named_tests, run_tests  # noqa: E402
 
 TOOL, DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -130,4 +130,4 @@ def test_a_lost_arrival_is_reported():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests(named_tests(globals())))
+    sys.exit(run_tests(in_turn(named_tests(globals()))))

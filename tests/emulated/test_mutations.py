@@ -26,7 +26,7 @@ from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
 from mutated_kernels import KERNELS  # noqa: E402
 from mutation_rules import RULES, are_for  # noqa: E402
 from scale_mutation_rules import SCALE_RULES  # noqa: E402
-from strides import stride  # noqa: E402
+from strides import in_turn, stride  # noqa: E402
 from tensor_scale_rules import TENSOR_SCALE_RULES  # noqa: E402
 
 # Asynchrony and scheduling; in the order of how much they catch.
@@ -115,7 +115,7 @@ def main():
     failed = 0
     coverage.begin()
     with tempfile.TemporaryDirectory(prefix="jit_gemm_mutants_") as holder, pool() as workers:
-        jobs = []  # (title, job, whether something has to be noticed)
+        jobs, mutants = [], []  # (title, job, whether something has to be noticed); (kernel, title, text)
         start = (lambda *_: None) if "--list" in words else workers.submit
         counts = collections.Counter()
         some = list(KERNELS) if wanted else list(KERNELS)[::stride(2)]
@@ -125,8 +125,8 @@ def main():
             kernel = Kernel(name, tool.resolve(), driver.resolve(), folder)
             jobs += [(f"{name}: unchanged, {mode}", start(kernel.unchanged, mode), False)
                      for mode in (MODES if EVERY == 1 else (MODES[0], MODES[1 + number % 7]))]
-            jobs += [(title, start(kernel.caught, text), True)
-                     for title, text in kernel.mutants(counts) if only in title]
+            mutants += [(kernel, title, text) for title, text in kernel.mutants(counts) if only in title]
+        jobs += [(title, start(kernel.caught, text), True) for kernel, title, text in in_turn(mutants)]
         if "--list" in words:
             print("\n".join(title for title, *_ in jobs))
             return

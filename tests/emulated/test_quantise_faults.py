@@ -8,6 +8,7 @@ Usage: test_quantise_faults.py RANDOM_SNIPPETS EMULATOR NVRTC JIT_GEMM
 
 Every 24th is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import subprocess
 import sys
@@ -120,11 +121,11 @@ def main():
     paths = [pathlib.Path(word).resolve() for word in sys.argv[1:5]]
     with tempfile.TemporaryDirectory(prefix="jit_gemm_squares_") as folder, pool() as workers:
         squares = Kernels(paths[3], paths[1], paths[2], pathlib.Path(folder))
-        jobs = squares.all_unchanged(workers, SQUARE_KERNELS, "share_amax<32>(amax_)")
-        jobs += [(name, workers.submit(seen_in, paths[:3], before, after)) for name, before, after in FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(squares.seen_in, SQUARE_KERNELS, before, after))
+        jobs = squares.all_unchanged(SQUARE_KERNELS, "share_amax<32>(amax_)")
+        jobs += [(name, partial(seen_in, paths[:3], before, after)) for name, before, after in FAULTS[::EVERY]]
+        jobs += [(name, partial(squares.seen_in, SQUARE_KERNELS, before, after))
                  for name, before, after in SQUARE_FAULTS[::EVERY]]
-        sys.exit(report(jobs, FAULTS + SQUARE_FAULTS, ("jg/epilogue/quantise.cuh", "jg/epilogue/output_scale.cuh",
+        sys.exit(report(workers, jobs, FAULTS + SQUARE_FAULTS, ("jg/epilogue/quantise.cuh", "jg/epilogue/output_scale.cuh",
                                                        "jg/epilogue/square_blocks.cuh")))
 
 

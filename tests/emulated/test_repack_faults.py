@@ -10,6 +10,7 @@ Each fault is tried in one kernel after the other until one shows it. REPACK is 
 which A ends where its memory does; the last two faults are its. Every 16th fault of numbers is
 planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -75,13 +76,13 @@ def main():
     tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_repack_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "RepackMatrix")
-        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "RepackMatrix")
+        jobs += [(name, partial(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(seen_in_tests, program, "repack/a_workspace*", nvrtc,
-                                       ("jit_gemm_repack", "[out-of-bounds]"), before, after))
+        jobs += [(name, partial(seen_in_tests, program, "repack/a_workspace*", nvrtc,
+                                ("jit_gemm_repack", "[out-of-bounds]"), before, after))
                  for name, before, after in READS]
-        sys.exit(report(jobs, [*FAULTS, *READS]))
+        sys.exit(report(workers, jobs, [*FAULTS, *READS]))
 
 
 main()

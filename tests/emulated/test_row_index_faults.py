@@ -9,6 +9,7 @@ Each fault is tried in one kernel after the other until one shows it. LAUNCHES i
 in which the kernel before makes the index, and memory ends with it; it has to fail with faults of its
 own. Every 48th is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -257,18 +258,18 @@ def main():
     tool, emulator, nvrtc, launches = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_row_index_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "IndexedRow")
-        jobs += kernels.all_unchanged(workers, SCALED, "IndexedRow", "scales, ")
-        jobs += kernels.all_unchanged(workers, PIECES, "IndexedRow", "pieces, ")
-        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "IndexedRow")
+        jobs += kernels.all_unchanged(SCALED, "IndexedRow", "scales, ")
+        jobs += kernels.all_unchanged(PIECES, "IndexedRow", "pieces, ")
+        jobs += [(name, partial(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(kernels.seen_in, SCALED, before, after))
+        jobs += [(name, partial(kernels.seen_in, SCALED, before, after))
                  for name, before, after in SCALE_FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(kernels.seen_in, PIECES, before, after))
+        jobs += [(name, partial(kernels.seen_in, PIECES, before, after))
                  for name, before, after in PIECE_FAULTS[::EVERY]]
-        jobs += [(name, workers.submit(seen_in_tests, launches, tests, nvrtc, (said,), before, after))
+        jobs += [(name, partial(seen_in_tests, launches, tests, nvrtc, (said,), before, after))
                  for name, tests, said, before, after in LAUNCHED]
-        sys.exit(report(jobs, [*FAULTS, *SCALE_FAULTS, *PIECE_FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
+        sys.exit(report(workers, jobs, [*FAULTS, *SCALE_FAULTS, *PIECE_FAULTS, *((row[0], *row[3:]) for row in LAUNCHED)]))
 
 
 main()

@@ -9,6 +9,7 @@ Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
 Each fault is tried in one kernel after the other until one shows it. Every 16th fault is planted;
 JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -95,10 +96,10 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_scale_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "PackScalesParams")
-        jobs += [(name, workers.submit(kernels.seen_in, KERNELS, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "PackScalesParams")
+        jobs += [(name, partial(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
-        sys.exit(report(jobs, FAULTS))
+        sys.exit(report(workers, jobs, FAULTS))
 
 
 main()

@@ -10,6 +10,7 @@ Usage: test_split_tail_faults.py JIT_GEMM EMULATOR NVRTC
 Each fault is tried in one kernel after the other until one shows it. Every other fault is planted;
 JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
+from functools import partial
 import pathlib
 import sys
 import tempfile
@@ -97,14 +98,14 @@ def main():
     tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_split_tail_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(workers, KERNELS, "count_split")
-        jobs += kernels.all_unchanged(workers, PASSED_KERNELS, "ItemSlots")
-        jobs += kernels.all_unchanged(workers, SHORT_KERNELS, "TileShare")
-        jobs += [(name, workers.submit(kernels.seen_in, problems, before, after))
+        jobs = kernels.all_unchanged(KERNELS, "count_split")
+        jobs += kernels.all_unchanged(PASSED_KERNELS, "ItemSlots")
+        jobs += kernels.all_unchanged(SHORT_KERNELS, "TileShare")
+        jobs += [(name, partial(kernels.seen_in, problems, before, after))
                  for problems, faults in ((KERNELS, FAULTS), (PASSED_KERNELS, PASSED_FAULTS),
                                           (SHORT_KERNELS, SHORT_FAULTS))
                  for name, before, after in faults[::EVERY]]
-        sys.exit(report(jobs, [*FAULTS, *PASSED_FAULTS, *SHORT_FAULTS]))
+        sys.exit(report(workers, jobs, [*FAULTS, *PASSED_FAULTS, *SHORT_FAULTS]))
 
 
 main()

@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+from strides import in_turn  # noqa: E402
 
 MODES = ["async=latest,schedule=fair", "async=random,schedule=starve"]
 TYPES = [("a=bf16 d=f32 input_align=4", 64), ("a=bf16 d=f32 input_align=2", 64),
@@ -23,8 +24,8 @@ ARCHS = ["sm_90a", "sm_100a"]
 
 def main():
     tool, driver = sys.argv[1:]
-    cases = [(arch, f"m=400 n=264 k={blocks * step} {words}")
-             for arch in ARCHS for words, step in TYPES for blocks in (1, 2, 3)]
+    cases = in_turn([(arch, f"m=400 n=264 k={blocks * step} {words}")
+                     for arch in ARCHS for words, step in TYPES for blocks in (1, 2, 3)])
     failed = 0
     with tempfile.TemporaryDirectory(prefix="jit_gemm_rings_") as holder, pool() as workers:
         runner = Runner(tool, driver, holder)

@@ -4,11 +4,12 @@
 A fault is what it is, the device code, and what stands in its place. Where it is looked for gives a
 pair: who showed it, and what is wrong if nobody did.
 """
+from functools import partial
 import pathlib
 import subprocess
 
 from emulated_runs import FINDING, Runner, clean_environment, complaint, print_result
-from strides import stride
+from strides import in_turn, stride
 
 KERNEL_SRC = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
 
@@ -28,9 +29,9 @@ class Kernels:
         """The kernel as it is, but that `text` of it was written anew."""
         return "", complaint(self.run(words, text, text))
 
-    def all_unchanged(self, workers, kernels, text, title=""):
+    def all_unchanged(self, kernels, text, title=""):
         """Jobs of all kernels as they are, for JIT_GEMM_TEST_EVERY=1: otherwise those that show a fault are enough."""
-        return [(f"{title}{name}: unchanged", workers.submit(self.unchanged, words, text))
+        return [(f"{title}{name}: unchanged", partial(self.unchanged, words, text))
                 for name, words in kernels.items() if stride(0) == 1]
 
     def complaint_unchanged(self, words, text):
@@ -70,10 +71,10 @@ def missing(faults, modules):
     return ", ".join(name for name, before, _ in faults if before not in code)
 
 
-def report(jobs, faults, modules=()):
-    """Prints TAP of pairs of a title and a job, then whether each of `faults` can still be planted, in
-    one of `modules` if they are named. The process's exit status."""
-    failed = 0
+def report(workers, jobs, faults, modules=()):
+    """Does those of the jobs, pairs of a title and a function, whose turn it is, and prints TAP of them, then whether
+    each of `faults` can still be planted, in one of `modules` if they are named. The process's exit status."""
+    failed, jobs = 0, [(title, workers.submit(job)) for title, job in in_turn(jobs)]
     print(f"1..{len(jobs) + 1}", flush=True)
     for number, (title, job) in enumerate(jobs, 1):
         place, wrong = job.result()

@@ -15,7 +15,8 @@ import sys
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SUMMARY = re.compile(r"Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+)")
-SKIPPED = re.compile(r"^\[SKIP\] (\S+?):? (.*)$", re.M)
+# Without those that a filter leaves out (tests/support/run_in_turn.py).
+SKIPPED = re.compile(r"^\[SKIP\] (\S+?):? (?!Test is disabled$)(.*)$", re.M)
 FAILED = re.compile(r"^\[FAIL\] (\S+): ", re.M)
 LAST_WORDS = 6  # lines
 TAP = re.compile(r"^(ok|not ok)\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.M | re.I)

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the tests of a Criterion program whose turn it is, where it is one of the suite `emulated`, and any other
+program as it is; `scripts/check` puts it before each test (`meson test --wrapper`).
+
+Usage: run_in_turn.py PROGRAM ARGUMENT...
+
+strides.py says which tests these are.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from strides import share_of_turn
+
+
+def is_meant(program):
+    """Is it a Criterion program of the suite `emulated`? Meson starts tests in their build's folder, or in one below."""
+    if b"libcriterion.so" not in program.read_bytes():
+        return False
+    for folder in program.parents:
+        list_of_tests = folder / "meson-info" / "intro-tests.json"
+        if list_of_tests.is_file():
+            return any(pathlib.Path(test["cmd"][0]).resolve() == program and
+                       any(suite.endswith(":emulated") for suite in test["suite"])
+                       for test in json.loads(list_of_tests.read_text(encoding="utf-8")))
+    return False
+
+
+def tests_of(program):
+    """Names, as in `suite/test`."""
+    said = subprocess.run([program, "--list", "--encoding=C", "--color=never"], capture_output=True, text=True, check=True)
+    names, suite = [], ""
+    for line in said.stdout.splitlines():
+        if found := re.match(r"(\w+): \d+ tests?$", line):
+            suite = found[1]
+        elif found := re.match(r"\W+(\w+)", line):
+            names.append(f"{suite}/{found[1]}")
+    return names
+
+
+def main():
+    program = pathlib.Path(sys.argv[1]).resolve()
+    words = [str(program), *sys.argv[2:]]
+    if program.suffix == "" and program.is_file() and is_meant(program):
+        names = tests_of(program)
+        taken = share_of_turn(names, program.name)
+        if not taken:
+            sys.exit(f"{program.name} has no tests")
+        if len(taken) < len(names):
+            print(f"# {len(taken)} of {len(names)}, by JIT_GEMM_TEST_TURN={os.environ['JIT_GEMM_TEST_TURN']}", flush=True)
+            words += ["--filter", f"@({'|'.join(taken)})"]
+    os.execv(words[0], words)
+
+
+main()
