@@ -137,6 +137,23 @@ number_of_commit() {
 # has_turn NUMBER COUNT: is share NUMBER of COUNT this commit's? With --full all are.
 has_turn() { [ "$full" = yes ] || [ $((turn % $2)) -eq "$1" ]; }
 
+# is_due NAME NUMBER: of a release and of `alone`, which find little, one runs in each commit; by its name each.
+is_due() {
+    if has_turn "$2" 2 || [ "$by_name" = yes ]; then return 0; fi
+    echo "$1 has its turn in the next commit"
+    return 1
+}
+
+# of_turn COUNT: of the files that it reads every third one, and what the last COUNT commits changed.
+of_turn() {
+    if [ "$full" = yes ] || ! git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
+        cat
+    else
+        awk -v turn=$((turn % 3)) 'NR == FNR { changed[$0] = 1; next } FNR % 3 == turn || $0 in changed' \
+            <(echo . && git log -n "$1" --name-only --format= && git diff --name-only HEAD) -
+    fi
+}
+
 # sanitized SUITE: the names of its tests and what each needs, of the build `clang`: every other one, and those between
 # in the next commit. Without sanitizers all of them run each time.
 sanitized() {

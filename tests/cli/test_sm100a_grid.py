@@ -16,6 +16,7 @@ from cli_harness import TOOL, emulator_by_name, expect, need_compiler, run_tests
 import emulator_coverage as coverage
 from emulated_runs import complaint
 from grid_lines import grid_lines, read
+from strides import has_turn, of_chip
 
 EMULATOR = pathlib.Path(sys.argv[3]).resolve()
 NAMES, COUNT = ([word for word in sys.argv[4:] if word.isdigit() == is_count] for is_count in (False, True))
@@ -42,11 +43,11 @@ def is_small(line):
 def lines():
     if COUNT:
         return [line for path in GRIDS for line, _ in read(path, is_small)][::int(COUNT[0])]
-    return [line for _, line in grid_lines(GRIDS, TOOL, "sm_100a", has_settings=True)]
+    return of_chip([line for _, line in grid_lines(GRIDS, TOOL, "sm_100a", has_settings=True)], "sm_100a")
 
 
 if __name__ == "__main__":
     coverage.begin()
     failed = run_tests([(line, make_test(line)) for line in lines()])
-    coverage.finish()
+    coverage.finish(is_whole=has_turn("sm_100a"))
     sys.exit(failed)

@@ -6,8 +6,10 @@ not stand in uncovered_lines.txt.
 
 Usage: coverage_report.py KERNEL_SRC UNCOVERED FILE...
 
-The files are what the suites left (tests/support/emulator_coverage.py). If one is missing, or older than the sources, the
-suites have not been run: that is a skip.
+The files are what the suites left (tests/support/emulator_coverage.py); those of suites of one chip stand behind `chip=`. If
+one is missing, or older than the sources, the suites have not been run: that is a skip. Where a suite of a chip
+ran a share of its list, FILE.share is there in FILE's place. What such a share compiles, and what suites of
+both chips do, need not run then: lines are those of suites of one chip that ran whole, which any suite may execute.
 """
 import collections
 import pathlib
@@ -17,9 +19,9 @@ import sys
 SKIPPED = 77
 
 
-def read_merged(paths):
-    """{(opcode, file, line): was it executed}"""
-    merged = {}
+def read_merged(paths, judged):
+    """{(opcode, file, line): was it executed}, of what the `judged` ones of the paths have."""
+    merged, wanted = {}, set()
     for path in paths:
         for text in path.read_text(encoding="utf-8").splitlines():
             flag, opcode, place = text.split("\t")
@@ -27,7 +29,10 @@ def read_merged(paths):
             if file.startswith("jg/"):
                 key = opcode, file, int(line)
                 merged[key] = merged.get(key, False) or flag == "1"
-    return merged
+                if path in judged:
+                    wanted.add(key)
+    lines = {key[1:] for key in wanted}
+    return {key: executed for key, executed in merged.items() if key[1:] in lines}
 
 
 def read_uncovered(path):
@@ -41,6 +46,20 @@ def read_uncovered(path):
     return entries
 
 
+def find_files(words):
+    """(the files that there are, or should be; those of them that are judged)"""
+    paths, whole, has_share = [], [], False
+    for word in words:
+        path = pathlib.Path(word.removeprefix("chip="))
+        share = path.with_name(path.name + ".share")
+        is_share = word.startswith("chip=") and share.is_file()
+        paths.append(share if is_share else path)
+        has_share |= is_share
+        if word.startswith("chip=") and not is_share:
+            whole.append(path)
+    return paths, whole if has_share else paths
+
+
 def find_missing(paths, sources):
     newest = max(source.stat().st_mtime for source in sources.rglob("*.cuh"))
     for path in paths:
@@ -49,6 +68,11 @@ def find_missing(paths, sources):
         if path.stat().st_mtime < newest:
             return f"{path.stem} was run before the kernels' sources changed"
     return None
+
+
+def reasons(entries, has_share):
+    """The entries that count: those of the other chip only where it ran a share."""
+    return [entry for entry in entries if has_share or not entry[2].startswith("the other chip")]
 
 
 def report_lines(merged, sources, uncovered):
@@ -88,15 +112,16 @@ def report_opcodes(merged):
 
 
 def main():
-    sources, uncovered, *files = map(pathlib.Path, sys.argv[1:])
+    sources, uncovered = map(pathlib.Path, sys.argv[1:3])
+    files, judged = find_files(sys.argv[3:])
     missing = find_missing(files, sources)
     if missing:
         print(f"skipped: {missing}; `meson test` of the suites {', '.join(f.stem for f in files)} "
               "comes first")
         sys.exit(SKIPPED)
-    merged = read_merged(files)
+    merged = read_merged(files, judged)
     report_opcodes(merged)
-    bad = report_lines(merged, sources, read_uncovered(uncovered))
+    bad = report_lines(merged, sources, reasons(read_uncovered(uncovered), len(judged) < len(files)))
     print(f"{len(bad)} lines never ran and stand without a reason in {uncovered.name}", *bad,
           sep="\n    ")
     sys.exit(1 if bad or not merged else 0)

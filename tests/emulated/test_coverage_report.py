@@ -62,13 +62,30 @@ def suites_that_were_not_run_are_a_skip(case):
     expect(case.report([case.root / "suite0"]), 77, "before the kernels' sources changed")
 
 
+def with_a_share_only_lines_of_whole_suites_of_a_chip_have_to_run(case):
+    """x.cuh:5 is compiled by a suite of both chips and by a share; x.cuh:4 by a whole one, and executed by the share."""
+    whole, both = "1\tadd.s32\tjg/a/x.cuh:3\n0\tmov.b32\tjg/a/x.cuh:4\n", "0\tred.async\tjg/a/x.cuh:5\n"
+    share = both + "1\tmov.b32\tjg/a/x.cuh:4\n"
+    for name, text in (("suite0", whole), ("suite1.share", share), ("suite2", both)):
+        (case.root / name).write_text(text)
+    (case.root / "list.txt").write_text("")
+    names = [f"chip={case.root}/suite0", f"chip={case.root}/suite1", f"{case.root}/suite2"]
+    expect(case.report(names), 0, "jg/a/x.cuh: 2 of 2 lines executed")
+    (case.root / "suite1.share").write_text(both)
+    expect(case.report(names), 1, "4: two();", "1 lines never ran")
+    (case.root / "list.txt").write_text("jg/a/x.cuh | two | the other chip's\njg/a/x.cuh | three | the other chip's\n")
+    expect(case.report(names), 0, "never ran: the other chip's", "not needed any more: jg/a/x.cuh | three")
+    (case.root / "suite1.share").rename(case.root / "suite1")
+    expect(case.report(names), 1, "4: two();", "5: three();", "2 lines never ran")
+
+
 def nothing_of_ours_is_no_coverage(case):
     expect(case.run(["1\tbra\tk, ptx line 7\n"]), 1)
 
 
 def main():
     tests = [what_one_suite_ran_counts_for_all, line_that_never_ran_fails,
-             line_with_a_reason_passes, suites_that_were_not_run_are_a_skip,
+             line_with_a_reason_passes, with_a_share_only_lines_of_whole_suites_of_a_chip_have_to_run, suites_that_were_not_run_are_a_skip,
              nothing_of_ours_is_no_coverage]
     failed = 0
     print(f"1..{len(tests)}")

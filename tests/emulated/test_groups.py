@@ -21,6 +21,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
+from strides import has_turn, of_chip  # noqa: E402
 
 PROBLEMS = int(os.environ.get("JIT_GEMM_TEST_GROUPS", "12"))
 SEED = int(os.environ.get("JIT_GEMM_TEST_SEED", "1"))
@@ -301,15 +302,14 @@ def main():
     coverage.begin()
     with tempfile.TemporaryDirectory(prefix="jit_gemm_groups_") as holder, pool() as workers:
         suite = Suite(Runner(tool, driver, holder), arch)
-        print(f"1..{PROBLEMS * LISTS}", flush=True)
-        jobs, number = [], 0
-        for words, lists, form in suite.problems():
+        jobs = []
+        for place, (words, lists, form) in of_chip(list(enumerate(suite.problems())), arch):
             if not lists:
                 print(f"Bail out! {shlex.join(words)}: {form}")
                 sys.exit(1)
-            for sizes in lists:
+            for number, sizes in enumerate(lists, place * LISTS):
                 jobs.append((words, sizes, workers.submit(suite.run, words, sizes, number)))
-                number += 1
+        print(f"1..{len(jobs)}", flush=True)
         for number, (words, sizes, job) in enumerate(jobs, 1):
             wrong = job.result()
             failed += bool(wrong)
@@ -317,7 +317,7 @@ def main():
                          f"{','.join(map(str, sizes))}", wrong)
     for text, count in suite.refused.most_common(5):
         print(f"# refused {count} times: {text}")
-    coverage.finish()
+    coverage.finish(is_whole=has_turn(arch))
     sys.exit(1 if failed else 0)
 
 

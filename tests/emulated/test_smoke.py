@@ -20,7 +20,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import emulator_coverage as coverage  # noqa: E402
 from emulated_runs import Runner, complaint, pool, print_result  # noqa: E402
-from strides import stride  # noqa: E402
+from strides import of_chip, stride  # noqa: E402
 
 SEEDS = int(os.environ.get("JIT_GEMM_TEST_SEEDS", "2"))
 ASYNC = ["eager", "latest", "random", "reorder"]
@@ -75,8 +75,8 @@ def compare_sizes(configs):
 
 def main():
     tool, driver, path = sys.argv[1:]
-    lines = [line for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()
-             if line.strip() and not line.startswith("#")]
+    lines = of_chip([line for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+                     if line.strip() and not line.startswith("#")], "sm_100a")
     coverage.begin()
     with tempfile.TemporaryDirectory(prefix="jit_gemm_smoke_") as folder, pool() as workers:
         runner = Runner(tool, driver, folder)
