@@ -44,7 +44,7 @@ def tests_of(program):
 
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
-    words = [str(program), *sys.argv[2:]]
+    words = sys.argv[1:]
     if program.suffix == "" and program.is_file() and is_meant(program):
         names = tests_of(program)
         taken = share_of_turn(names, program.name)
