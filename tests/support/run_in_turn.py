@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the tests of a Criterion program whose turn it is, where it is one of the suite `emulated`, and any other
-program as it is; `scripts/check` puts it before each test (`meson test --wrapper`).
+"""Runs the tests of a Criterion program whose turn it is, where it is one of the suite `emulated`; another one of that
+suite that is given a chip in every other commit; and any other program as it is. `scripts/check` puts it before each
+test (`meson test --wrapper`).
 
 Usage: run_in_turn.py PROGRAM ARGUMENT...
 
@@ -14,13 +15,13 @@ import re
 import subprocess
 import sys
 
-from strides import share_of_turn
+from strides import CHIPS, has_turn, share_of_turn
+
+SKIPPED = 77
 
 
-def is_meant(program):
-    """Is it a Criterion program of the suite `emulated`? Meson starts tests in their build's folder, or in one below."""
-    if b"libcriterion.so" not in program.read_bytes():
-        return False
+def is_emulated(program):
+    """Was it built for the suite `emulated`?"""
     for folder in program.parents:
         list_of_tests = folder / "meson-info" / "intro-tests.json"
         if list_of_tests.is_file():
@@ -45,7 +46,11 @@ def tests_of(program):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     words = sys.argv[1:]
-    if program.suffix == "" and program.is_file() and is_meant(program):
+    is_ours = is_emulated(program)
+    if is_ours and any(chip in words and not has_turn(chip) for chip in CHIPS):
+        print("the other chip has its turn")
+        sys.exit(SKIPPED)
+    if is_ours and b"libcriterion.so" in program.read_bytes():
         names = tests_of(program)
         taken = share_of_turn(names, program.name)
         if not taken:
