@@ -49,7 +49,7 @@ int bench_groups_read(const jit_gemm_problem *problem, const struct group_lists 
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return CLI_OK;
     }
-    int code = run_groups_read(problem, lists->sizes, extent, &ret_groups->own);
+    int code = run_groups_read(problem, &lists->sizes, extent, &ret_groups->own);
     if (code == CLI_OK) {
         code = run_groups_read_own(problem, lists->ns, lists->ks, problem->n.size, k,
                                    &ret_groups->own);

@@ -17,7 +17,8 @@ struct bench_groups {
 /* Lists of sizes, as options give them: rows, or K, of each group, NULL being all the same;
  * N and K of each, NULL being the launch's. */
 struct group_lists {
-    const char *sizes, *ns, *ks;
+    struct run_group_sizes sizes;
+    const char *ns, *ks;
     bool are_planned; /* the config is chosen for the sizes */
 };
 

@@ -135,9 +135,11 @@ static int model_problem(const struct bench_modelled *settings,
 {
     const struct cli_problem *problem = &listed->problem;
     const bool has_groups = problem->problem.group_by != JIT_GEMM_GROUP_NONE;
-    const struct run_sizes planned = {.groups = has_groups ? settings->groups.sizes : NULL,
-                                      .group_ns = has_groups ? settings->groups.ns : NULL,
-                                      .group_ks = has_groups ? settings->groups.ks : NULL};
+    const struct group_lists *lists = &settings->groups;
+    const struct run_sizes planned = has_groups ? (struct run_sizes){.groups = lists->sizes,
+                                                                     .group_ns = lists->ns,
+                                                                     .group_ks = lists->ks}
+                                                : (struct run_sizes){0};
     static const struct run_strides packed = {0};
     struct run_launch launch = {.alpha = 1, .beta = 1};
     double us = 0;

@@ -436,7 +436,10 @@ int cmd_run(int argc, char **argv)
          &options.sizes.k},
         {"--batch", "N", "products of this launch, if the batch is dynamic", CLI_INT,
          &options.sizes.batch},
-        {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &options.sizes.groups},
+        {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT,
+         &options.sizes.groups.list},
+        {"--block-order", "ORDER", RUN_BLOCK_ORDER_HELP, CLI_TEXT,
+         &options.sizes.groups.block_order},
         {"--plan-sizes", NULL, RUN_PLAN_SIZES_HELP, CLI_FLAG, &options.plan_sizes},
         {"--host-sizes", NULL,
          "give the launch the sizes of the groups on the host, and\nno address of them",
@@ -473,7 +476,7 @@ int cmd_run(int argc, char **argv)
         code = check_options(&options, &problem);
     }
     if (code == CLI_OK && options.plan_sizes) {
-        code = run_groups_plan(options.sizes.groups, &problem.problem);
+        code = run_groups_plan(options.sizes.groups.list, &problem.problem);
     }
     if (code == CLI_OK) {
         code = open_and_run(&options, &problem);

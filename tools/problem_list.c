@@ -22,7 +22,7 @@ static int add_problem(const struct cli_problem *model, char **words, int count,
     list->items[list->count++] = own;
     int code = cli_problem_read(&own->problem, words, count);
     if (code == CLI_OK && lists->are_planned) {
-        code = run_groups_plan(lists->sizes, &own->problem.problem);
+        code = run_groups_plan(lists->sizes.list, &own->problem.problem);
     }
     if (code != CLI_OK) {
         return code;
@@ -96,10 +96,11 @@ int problem_list_read(const struct cli_problem *model, char **words, int count,
     if (code == CLI_OK && list->count == 0) {
         code = cli_usage_error("a problem is missing, such as `4096x4096x4096 bf16`");
     }
-    const char *option = lists->sizes != NULL ? "--group-sizes"
-                         : lists->ns != NULL  ? "--group-ns"
-                         : lists->ks != NULL  ? "--group-ks"
-                                              : NULL;
+    const char *option = lists->sizes.list != NULL          ? "--group-sizes"
+                         : lists->sizes.block_order != NULL ? "--block-order"
+                         : lists->ns != NULL                ? "--group-ns"
+                         : lists->ks != NULL                ? "--group-ks"
+                                                            : NULL;
     if (code == CLI_OK && option != NULL && !has_groups(list)) {
         code = cli_usage_error("%s needs groups in a problem, such as groups=8", option);
     }

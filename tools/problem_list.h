@@ -19,7 +19,9 @@ struct problem_list {
 
 /* The options that a command has for the lists of groups. */
 #define PROBLEM_LIST_GROUPS(lists)                                                    \
-    {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &(lists)->sizes},       \
+    {"--group-sizes", "LIST", RUN_GROUP_SIZES_HELP, CLI_TEXT, &(lists)->sizes.list},  \
+        {"--block-order", "ORDER", RUN_BLOCK_ORDER_HELP, CLI_TEXT,                    \
+         &(lists)->sizes.block_order},                                                \
         {"--plan-sizes", NULL, RUN_PLAN_SIZES_HELP, CLI_FLAG, &(lists)->are_planned}, \
         {"--group-ns", "LIST", RUN_GROUP_NS_HELP, CLI_TEXT, &(lists)->ns},            \
     {                                                                                 \
@@ -30,9 +32,9 @@ struct problem_list {
  * Reads the words, then the file `shapes`, NULL being none: a problem in each line; empty
  * lines and those that begin with # are none. `model` has what is the same for all. All are
  * read before anything is measured, so that a typing error is told at once, and what cannot
- * be measured. `lists` are those of each problem that has groups, of which one has to if
- * any is given. CLI_OK, or an exit code after the error; none at all is one. What was read
- * is to be freed either way.
+ * be measured. `lists` are those of each problem that has
+ * groups, of which one has to if any is given. CLI_OK, or an exit code after the error;
+ * none at all is one. What was read is to be freed either way.
  */
 int problem_list_read(const struct cli_problem *model, char **words, int count,
                       const char *shapes, const struct group_lists *lists,

@@ -45,7 +45,7 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
         }
         const bool is_divided = rows[i].target == divided;
         const bool is_counted =
-            is_divided && is_dynamic && run_groups_is_list(asked->groups);
+            is_divided && is_dynamic && run_groups_is_list(asked->groups.list);
         *rows[i].target = rows[i].asked ? rows[i].asked : is_counted ? 0 : rows[i].dim.size;
         if (is_counted) {
             continue; /* so many as the groups need */
@@ -56,7 +56,7 @@ int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *a
                                    rows[i].name, rows[i].name);
         }
     }
-    const int code = run_groups_read(problem, asked->groups, divided, &inputs->groups);
+    const int code = run_groups_read(problem, &asked->groups, divided, &inputs->groups);
     return code == CLI_OK ? run_groups_read_own(problem, asked->group_ns, asked->group_ks,
                                                 inputs->n, inputs->k, &inputs->groups)
                           : code;

@@ -15,7 +15,7 @@
 /* Sizes of a launch from the command line; 0 means as planned. */
 struct run_sizes {
     int64_t m, n, k, batch;
-    const char *groups;              /* rows of each, NULL: all the same */
+    struct run_group_sizes groups;   /* rows of each */
     const char *group_ns, *group_ks; /* N and K of each, NULL: the launch's */
 };
 

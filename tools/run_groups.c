@@ -256,6 +256,45 @@ static struct turn *take_turns(const struct run_groups *groups, int64_t *ret_cou
     return turns;
 }
 
+static int compare_turns(const void *one, const void *other)
+{
+    const struct turn *a = one, *b = other;
+    return a->group != b->group ? (a->group > b->group ? 1 : -1)
+                                : (a->rows < b->rows) - (a->rows > b->rows);
+}
+
+/* Always the same order of as many. */
+static void draw_turns(struct turn *turns, int64_t count)
+{
+    uint64_t state = 1;
+    for (int64_t left = count; left > 1; left--) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        const uint64_t place = (state >> 33) % (uint64_t)left;
+        const struct turn turn = turns[place];
+        turns[place] = turns[left - 1];
+        turns[left - 1] = turn;
+    }
+}
+
+/* A last block that is short stays with whom it is made for. */
+static int order_turns(const char *order, int64_t m, struct turn *turns, int64_t count)
+{
+    const int64_t moved = m % BLOCK_ROWS == 0 || count == 0 ? count : count - 1;
+    if (order == NULL || strcmp(order, "turns") == 0) {
+        return CLI_OK;
+    }
+    if (strcmp(order, "sorted") == 0) {
+        qsort(turns, (size_t)moved, sizeof(*turns), compare_turns);
+        return CLI_OK;
+    }
+    if (strcmp(order, "drawn") == 0) {
+        draw_turns(turns, moved);
+        return CLI_OK;
+    }
+    return cli_usage_error("--block-order: `%s` is no order; give turns, sorted or drawn",
+                           order);
+}
+
 /* Rows of a block: the first `wanted` name the group, the others another, which nobody
  * reads. */
 static void name_rows(int32_t *indices, const struct run_rows *block, int64_t wanted,
@@ -319,7 +358,7 @@ static void share_blocks_by_zipf(const struct run_groups *groups, int64_t m)
 }
 
 /* Rows of each group become the group of each row. */
-static int name_groups(struct run_groups *groups, int64_t *m)
+static int name_groups(struct run_groups *groups, const char *order, int64_t *m)
 {
     int64_t count = 0;
     struct turn *turns = take_turns(groups, &count);
@@ -327,7 +366,10 @@ static int name_groups(struct run_groups *groups, int64_t *m)
         *m = count > 0 ? block_begin(count) : 1;
     }
     int32_t *indices = cli_alloc((size_t)*m * sizeof(*indices));
-    const int code = place_blocks(groups, turns, count, *m, indices);
+    int code = order_turns(order, *m, turns, count);
+    if (code == CLI_OK) {
+        code = place_blocks(groups, turns, count, *m, indices);
+    }
     free(turns);
     free(groups->numbers);
     groups->numbers = indices;
@@ -337,9 +379,13 @@ static int name_groups(struct run_groups *groups, int64_t *m)
 
 /* ----------------------------------------------------------------------- any form */
 
-int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
-                    struct run_groups *ret_groups)
+int run_groups_read(const jit_gemm_problem *problem, const struct run_group_sizes *sizes,
+                    int64_t *extent, struct run_groups *ret_groups)
 {
+    const char *list = sizes->list;
+    if (sizes->block_order != NULL && problem->group_by != JIT_GEMM_GROUP_BY_ROWS) {
+        return cli_usage_error("--block-order needs group_by=rows in the problem");
+    }
     if (problem->group_by == JIT_GEMM_GROUP_NONE) {
         return list == NULL ? CLI_OK
                             : cli_usage_error("--group-sizes needs groups in the problem, "
@@ -374,7 +420,7 @@ int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *
         share_extent(ret_groups, *extent);
     }
     if (has_blocks) {
-        return name_groups(ret_groups, extent);
+        return name_groups(ret_groups, sizes->block_order, extent);
     }
     const int code = check_extent(ret_groups, extent);
     if (code == CLI_OK && have_ends(ret_groups)) {
@@ -400,7 +446,8 @@ int run_groups_plan(const char *list, jit_gemm_problem *problem)
         return cli_usage_error("%s and the problem's own typical_sizes= exclude each other",
                                list != NULL ? sizes_option : "--plan-sizes");
     }
-    int code = run_groups_read(problem, list, &m, &groups);
+    const struct run_group_sizes given = {.list = list};
+    int code = run_groups_read(problem, &given, &m, &groups);
     if (code == CLI_OK) {
         int32_t *sizes = cli_alloc((size_t)groups.count * sizeof(*sizes));
         for (int64_t i = 0; i < groups.count; i++) {

@@ -33,6 +33,10 @@ struct run_rows {
     "`zipf`: skewed, the i-th largest has 1/i of the largest;\n" \
     "default: `uniform`, all the same"
 
+#define RUN_BLOCK_ORDER_HELP                                  \
+    "of blocks of rows with group_by=rows: `turns`, one of\n" \
+    "each group, then the next ones, the default; `sorted`\n" \
+    "by groups; `drawn`"
 #define RUN_PLAN_SIZES_HELP                                  \
     "choose the config for groups of these sizes, not for\n" \
     "such of about the same: fills typical_sizes"
@@ -45,15 +49,21 @@ struct run_rows {
 bool run_groups_divide_k(jit_gemm_group_by by);
 /* Are these sizes of groups given one by one, and not a word for all of them, or NULL? */
 bool run_groups_is_list(const char *text);
+/* What options say of the rows, or K, of groups; NULL: the default. */
+struct run_group_sizes {
+    const char *list, *block_order;
+};
+
 /* Reads the sizes of the groups from a list such as "0,7,1200", or, where that is NULL or
  * "uniform", gives all the same, one more to the first ones if need be; "zipf" shares the
  * extent by 1, 1/2, 1/3 and so on, in an order that is none of size. `*extent`, the rows or
  * the K of the launch, is set where it is 0: what the groups need. Where rows name their
- * groups, each group gets whole blocks of 128, which lie in turn with those of others and
- * with blocks of no group. CLI_OK, or a usage error was printed; free it in either case.
+ * groups, each group gets whole blocks of 128, which lie in turn with those of others, or
+ * as `block_order` says, and with blocks of no group; one shorter than 128 stays the last.
+ * CLI_OK, or a usage error was printed; free it in either case.
  */
-int run_groups_read(const jit_gemm_problem *problem, const char *list, int64_t *extent,
-                    struct run_groups *ret_groups);
+int run_groups_read(const jit_gemm_problem *problem, const struct run_group_sizes *sizes,
+                    int64_t *extent, struct run_groups *ret_groups);
 /* Reads an N and a K of each group, or none where a list is NULL: no more than `n` and `k`.
  * CLI_OK, or a usage error was printed. */
 int run_groups_read_own(const jit_gemm_problem *problem, const char *ns, const char *ks,

@@ -93,6 +93,9 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["trace", *SMALL, "-o", "x.png"], "ends in .svg or .json"),
         (["trace", *SMALL, "-o", "x.svg", "--ctas", "0"], "--ctas"),
         (["trace", *SMALL, "-o", "x.svg", "--config", "trace=1"], "sets trace=1 itself"),
+        (["bench", "256x64x64", "bf16", "groups=2", "group_by=rows", "--block-order", "sort"], "`sort` is no order"),
+        (["bench", "256x64x64", "bf16", "groups=2", "--block-order", "sorted"], "needs group_by=rows"),
+        (["bench", *SMALL, "--block-order", "sorted"], "--block-order needs groups"),
         (["version", "now"], "takes no words"),
     ]
     for words, message in rows:
