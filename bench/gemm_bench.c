@@ -85,9 +85,15 @@ static void set_defaults(struct gemm_bench_options *options)
     options->seed = options->seed != 0 ? options->seed : 1;
 }
 
+int gemm_bench_check_sizes(const jit_gemm_problem *problem,
+                           char error[GEMM_BENCH_ERROR_SIZE])
+{
+    return gemm_shape_check_sizes(problem, error);
+}
+
 int gemm_bench_check(const jit_gemm_problem *problem, char error[GEMM_BENCH_ERROR_SIZE])
 {
-    return gemm_sets_check(problem, error);
+    return gemm_shape_check(problem, error);
 }
 
 int gemm_bench_open(jit_gemm_context *context, const struct gemm_bench_options *options,
@@ -355,7 +361,7 @@ static int check_problem(const struct gemm_bench_problem *problem,
                          char error[BENCH_ERROR_SIZE])
 {
     const bool has_groups = problem->problem->group_by != JIT_GEMM_GROUP_NONE;
-    if (gemm_sets_check(problem->problem, error) != 0 ||
+    if (gemm_shape_check(problem->problem, error) != 0 ||
         gemm_groups_check(problem->problem, problem->epilogue, error) != 0) {
         return -1;
     }

@@ -117,6 +117,9 @@ struct gemm_bench_problem {
 
 struct gemm_bench; /* opaque; one thread at a time */
 
+/* Are all its sizes given? 0, or -1 with the reason. */
+int gemm_bench_check_sizes(const jit_gemm_problem *problem,
+                           char error[GEMM_BENCH_ERROR_SIZE]);
 /* Can this problem be measured? 0, or -1 with the reason; needs no device. */
 int gemm_bench_check(const jit_gemm_problem *problem, char error[GEMM_BENCH_ERROR_SIZE]);
 

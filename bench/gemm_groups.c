@@ -12,17 +12,6 @@ static bool divides_k(jit_gemm_group_by by)
     return by == JIT_GEMM_GROUP_BY_K_OFFSETS;
 }
 
-/* What scales of this kind would need: bands, blocks of each group's. */
-static bool has_scales_of_its_own(const jit_gemm_problem *problem,
-                                  const jit_gemm_scale *scale)
-{
-    const bool is_block = scale->kind == JIT_GEMM_SCALE_BLOCK;
-    const bool is_f32 =
-        scale->dtype == JIT_GEMM_DTYPE_NONE || scale->dtype == JIT_GEMM_DTYPE_F32;
-
-    return is_block && (!is_f32 || scale->block_k != 128 || divides_k(problem->group_by));
-}
-
 static bool is_reduction(const jit_gemm_operand *operand)
 {
     return operand->role != JIT_GEMM_OPERAND_INPUT &&
@@ -39,11 +28,11 @@ int gemm_groups_check(const jit_gemm_problem *problem, const jit_gemm_epilogue *
         return bench_fail(error, "groups beside computed scales of D are not measured; "
                                  "`jit-gemm run --group-sizes` times a launch");
     }
-    if (has_scales_of_its_own(problem, &problem->a.scale) ||
-        has_scales_of_its_own(problem, &problem->b.scale)) {
-        return bench_fail(error, "groups are measured with scales of f32 in blocks of 128, "
-                                 "and with k_offsets of a tensor or a vector; "
-                                 "`jit-gemm run --group-sizes` times a launch with others");
+    if (divides_k(problem->group_by) && (problem->a.scale.kind == JIT_GEMM_SCALE_BLOCK ||
+                                         problem->b.scale.kind == JIT_GEMM_SCALE_BLOCK)) {
+        return bench_fail(error, "groups along K are measured with scales of a tensor or a "
+                                 "vector; `jit-gemm run --group-sizes` times a launch with "
+                                 "those of blocks");
     }
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         if (is_reduction(&epilogue->operands[i])) {

@@ -467,16 +467,6 @@ static int allocate_sets(struct gemm_sets *sets, size_t rotate_bytes, size_t mem
     return 0;
 }
 
-int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE])
-{
-    if (problem->m.size == 0 || problem->n.size == 0 || problem->k.size == 0 ||
-        (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_DYNAMIC)) {
-        return bench_fail(error, "a dynamic size that is not given cannot be measured: "
-                                 "write such as m=64 in the problem");
-    }
-    return gemm_groups_check(problem, NULL, error);
-}
-
 /* Which rows are a group's, and the indices of rows. */
 static int list_rows(struct gemm_sets *sets, uint64_t seed)
 {
@@ -507,7 +497,7 @@ int gemm_sets_create(jit_gemm_context *context, const struct gemm_sets_request *
         return bench_fail(error, "the epilogue has more than %d operands",
                           JIT_GEMM_MAX_OPERANDS);
     }
-    if (gemm_sets_check(request->problem, error) != 0 ||
+    if (gemm_shape_check(request->problem, error) != 0 ||
         gemm_groups_check(request->problem, request->epilogue, error) != 0) {
         return -1;
     }

@@ -66,9 +66,6 @@ struct gemm_sets_request {
     uint64_t seed;
 };
 
-/* Fails for a problem that is not measured; gemm_sets_create does so too. */
-int gemm_sets_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
-
 /*
  * Allocates and fills the sets: at least two, and enough that their inputs together exceed
  * `rotate_bytes`. Inputs are uniform in [-1, 1], scales as gemm_scales_fill has them.

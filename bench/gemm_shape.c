@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "gemm_groups.h"
 #include "verify/elements.h"
+#include "verify/quantise.h"
 
 #define ROW_ALIGNMENT 16
 
@@ -96,4 +98,31 @@ void gemm_shape_read(const jit_gemm_problem *problem, const jit_gemm_info *kerne
     }
     set_batches(problem->group_by, &s);
     *ret_shape = s;
+}
+
+int gemm_shape_check_sizes(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE])
+{
+    if (problem->m.size == 0 || problem->n.size == 0 || problem->k.size == 0 ||
+        (problem->batch.size == 0 && problem->batch.mode == JIT_GEMM_DIM_DYNAMIC)) {
+        return bench_fail(error, "a dynamic size that is not given cannot be measured: "
+                                 "write such as m=64 in the problem");
+    }
+    return 0;
+}
+
+int gemm_shape_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE])
+{
+    if (gemm_shape_check_sizes(problem, error) != 0) {
+        return -1;
+    }
+    const bool has_a = quantise_has_byte_scales(&problem->a.scale);
+    if (has_a || quantise_has_byte_scales(&problem->b.scale)) {
+        return bench_fail(
+            error,
+            "%c has scales of a byte for each block (mx, nv, ue8m0), and sets "
+            "of inputs have those of f32 only; `jit-gemm run --repeat 20` "
+            "times launches, `bench --modelled --device emulator` models one",
+            has_a ? 'A' : 'B');
+    }
+    return gemm_groups_check(problem, NULL, error);
 }

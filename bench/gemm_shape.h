@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bench_util.h"
 #include "jit_gemm/jit_gemm.h"
 
 /* A problem with its defaults filled in, and how its matrices lie in memory. */
@@ -27,6 +28,10 @@ struct gemm_shape {
     bool is_column_major;         /* D, and C and matrix operands with it */
     jit_gemm_rows a_rows, d_rows; /* indexed: one matrix has the rows of all batches */
 };
+
+/* Are all sizes given? 0, or -1 with the reason. Can the problem be measured? */
+int gemm_shape_check_sizes(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
+int gemm_shape_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZE]);
 
 /* Fills in the defaults of a problem, and what a kernel of it says, and chooses leading
  * dimensions. */

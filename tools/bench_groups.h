@@ -19,7 +19,8 @@ struct bench_groups {
 struct group_lists {
     struct run_group_sizes sizes;
     const char *ns, *ks;
-    bool are_planned; /* the config is chosen for the sizes */
+    bool are_planned;  /* the config is chosen for the sizes */
+    bool are_modelled; /* problems may be any that can be run */
 };
 
 /* Reads the sizes of a problem's groups as run_groups_read and run_groups_read_own do, for

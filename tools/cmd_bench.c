@@ -260,6 +260,7 @@ int cmd_bench(int argc, char **argv)
         return code;
     }
     options.model.json = options.json;
+    options.groups.are_modelled = options.modelled;
     options.model.groups = options.groups;
     code = check_options(&options, &model);
     if (code == CLI_OK) {

@@ -27,10 +27,12 @@ static int add_problem(const struct cli_problem *model, char **words, int count,
     if (code != CLI_OK) {
         return code;
     }
-    if (gemm_bench_check(&own->problem.problem, error) != 0) {
+    const jit_gemm_problem *problem = &own->problem.problem;
+    if ((lists->are_modelled ? gemm_bench_check_sizes(problem, error)
+                             : gemm_bench_check(problem, error)) != 0) {
         return cli_usage_error("%s", error);
     }
-    return bench_groups_read(&own->problem.problem, lists, &own->groups);
+    return bench_groups_read(problem, lists, &own->groups);
 }
 
 static int read_words(const struct cli_problem *model, char **words, int count,

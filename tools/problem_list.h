@@ -32,7 +32,7 @@ struct problem_list {
  * Reads the words, then the file `shapes`, NULL being none: a problem in each line; empty
  * lines and those that begin with # are none. `model` has what is the same for all. All are
  * read before anything is measured, so that a typing error is told at once, and what cannot
- * be measured. `lists` are those of each problem that has
+ * be measured (modelled, if `lists` says so). `lists` are those of each problem that has
  * groups, of which one has to if any is given. CLI_OK, or an exit code after the error;
  * none at all is one. What was read is to be freed either way.
  */
