@@ -403,17 +403,29 @@ int64_t jg_groups_row_blocks(const struct jg_problem *problem)
                                                    : blocks;
 }
 
-bool jg_groups_sort_blocks(const struct jg_problem *problem)
+/* Over rows that a group's blocks have. */
+static bool reduces_groups(const struct jg_epilogue *epilogue)
 {
-    const struct jg_epilogue *epilogue = problem->epilogue;
-    bool sorts = false;
+    bool reduces = false;
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
-        sorts |=
+        reduces |=
             jg_operand_reduces(operand) && (operand->kind == JIT_GEMM_OPERAND_SCALAR ||
                                             operand->kind == JIT_GEMM_OPERAND_ROW_VECTOR);
     }
-    return sorts && problem->group_by == JIT_GEMM_GROUP_BY_ROWS;
+    return reduces;
+}
+
+enum jg_block_order jg_groups_block_order(const struct jg_problem *problem)
+{
+    const int64_t blocks = jg_groups_row_blocks(problem);
+    const int64_t groups = problem->batch.size;
+    if (blocks > 0 && reduces_groups(problem->epilogue)) {
+        return JG_BLOCKS_SORTED;
+    }
+    return blocks > 2 && groups > 1 && groups <= jg_max(blocks, JG_LEAST_GATHERED)
+               ? JG_BLOCKS_GATHERED
+               : JG_BLOCKS_BY_ROW;
 }
 
 int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
@@ -423,8 +435,10 @@ int64_t jg_groups_smem_bytes(const struct jg_problem *problem)
     }
     int64_t words = problem->batch.size;
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
-        words = jg_groups_row_blocks(problem) +
-                (jg_groups_sort_blocks(problem) ? problem->batch.size + 1 : 0);
+        words =
+            jg_groups_row_blocks(problem) +
+            (jg_groups_block_order(problem) != JG_BLOCKS_BY_ROW ? problem->batch.size + 1
+                                                                : 0);
     } else if (problem->group_rest == JIT_GEMM_GROUP_REST_ZERO) {
         words += jg_is_stacked(problem->group_by) ? 1 : problem->batch.size;
     }

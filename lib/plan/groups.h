@@ -11,6 +11,7 @@ enum {
     JG_GROUP_BLOCK_ROWS = 128, /* of a block that is one group's, where rows name theirs */
     JG_MOST_ROW_BLOCKS = 4096, /* which a CTA lists in shared memory, a word for each */
     JG_LEAST_ROW_BLOCKS = 512, /* for which there is room where M is dynamic */
+    JG_LEAST_GATHERED = 256,   /* groups for which there is room to sort blocks */
     JG_LARGE_GROUP_ROWS = 256, /* from which on groups are rated by what large ones took */
     JG_TURNED_GROUP_ROWS = 64  /* ... and turned clusters count, where sizes are given */
 };
@@ -77,9 +78,15 @@ bool jg_groups_pack_scales(const struct jg_problem *problem);
 /* Blocks of rows that a kernel has room for; 0 if rows do not name their groups. */
 int64_t jg_groups_row_blocks(const struct jg_problem *problem);
 
-/* Does a kernel list blocks of rows group by group, because the epilogue reduces over them?
- */
-bool jg_groups_sort_blocks(const struct jg_problem *problem);
+/* The order of blocks of rows in a kernel's list (jg/schedule/row_block_tile_order.cuh). */
+enum jg_block_order {
+    JG_BLOCKS_BY_ROW,   /* as the caller has them */
+    JG_BLOCKS_GATHERED, /* by groups, so that a group's B is read while it is in L2 */
+    JG_BLOCKS_SORTED    /* by groups, over which the epilogue reduces */
+};
+/* Gathered they are where a group may have several, at no more than a word of shared memory
+ * for each block, or the least that is given. */
+enum jg_block_order jg_groups_block_order(const struct jg_problem *problem);
 
 /* False with a reason if a kernel of this config has no groups. */
 bool jg_groups_check(struct jg_trial *trial);

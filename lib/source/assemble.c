@@ -359,6 +359,10 @@ static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
                                           [JIT_GEMM_GROUP_BY_K_OFFSETS] = "kKOffsets",
                                           [JIT_GEMM_GROUP_BY_POINTERS] = "kPointers"};
 
+static const char *const block_order_names[] = {[JG_BLOCKS_BY_ROW] = "kByRow",
+                                                [JG_BLOCKS_GATHERED] = "kGathered",
+                                                [JG_BLOCKS_SORTED] = "kSorted"};
+
 static void print_output(const struct jg_derived *derived, struct jg_str *out)
 {
     static const char *const kinds[] = {
@@ -433,7 +437,8 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
     if (problem->group_by == JIT_GEMM_GROUP_BY_ROWS) {
         print_number("kRowBlocks", jg_groups_row_blocks(problem), out);
         print_number("kRowsOfBlock", JG_GROUP_BLOCK_ROWS, out);
-        print_flag("kSortsBlocks", jg_groups_sort_blocks(problem), out);
+        print_name("BlockOrder", "kBlockOrder",
+                   block_order_names[jg_groups_block_order(problem)], out);
     }
 }
 

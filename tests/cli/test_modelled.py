@@ -243,5 +243,26 @@ def test_a_trace_has_a_clock_and_a_chip():
         expect(done.returncode == 1 and "timing=b200 is of sm_100" in done.stderr, "another kind of chip", done)
 
 
+def test_blocks_of_a_group_are_worked_on_one_after_the_other():
+    """Blocks lie in turns: by groups where tiles come in several rounds, as they lie where all run at once."""
+    need_compiler()
+    configs = {"sm_90a": "tile=128x128", "sm_100a": "mma=128x128 scheduler=static"}
+    with Folder() as folder:
+        path = folder.path / "order.json"
+        for arch, config in configs.items():
+            for ctas, wanted in ((4, [0, 0, 1, 1, 2, 2, 3, 3]), (16, [0, 1, 2, 3, 0, 1, 2, 3])):
+                done = tool("trace", "m=1024", "n=256", "k=64", "bf16", "groups=4", "group_by=rows", "--device",
+                            "emulator", "--arch", arch, "--ctas", "16", "-o", path, "--config",
+                            f"{config} cluster=1x1 raster=m raster_group=2", cache=folder.cache,
+                            variables=emulator_by_name(EMULATOR, f"sms={ctas}"))
+                expect_exit(done, 0)
+                groups = [[] for _ in range(ctas)]  # of each CTA's tiles
+                for event in json.loads(path.read_text(encoding="utf-8"))["traceEvents"]:
+                    if event["ph"] == "X" and event["cat"] == "load":
+                        groups[event["pid"]].append(event["args"]["batch"])
+                listed = [group for tiles in zip(*groups) for group in tiles]
+                expect(listed[::2] == listed[1::2] == wanted, f"{arch}, {ctas} CTAs: {listed}")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(named_tests(globals())))

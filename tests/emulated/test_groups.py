@@ -253,10 +253,13 @@ def draw_own_sizes(draw, words, count):
 
 
 def draw_place(draw, words):
-    """Do the numbers come from the host? Not where a kernel reads them on the device anyhow."""
+    """Do the numbers come from the host? Not where a kernel reads them on the device anyhow. Where rows have
+    numbers, the order of their blocks."""
+    if "group_by=rows" in words:
+        return ["--block-order", draw.choice(["turns", "sorted", "drawn"])]
     packs = "group_by=offsets" in words and "a_rows=indexed" not in words and any(
         word.startswith("a_scale_layout=") and "128x4" not in word for word in words)
-    takes = "group_by=rows" not in words and not any("group_maps=1" in word for word in words)
+    takes = not any("group_maps=1" in word for word in words)
     wants = draw.random() < 0.4 if takes else False
     return ["--host-sizes"] if wants and not packs else []
 

@@ -17,7 +17,7 @@ struct Config {
     enum : bool { kClearRest = false };
     enum : jg::u32 { kRowBlocks = 8 };
     enum : jg::u32 { kRowsOfBlock = 128 };
-    enum : bool { kSortsBlocks = false };
+    static constexpr jg::BlockOrder kBlockOrder = jg::BlockOrder::kGathered;
     enum : jg::u32 { kBlockM = 128 };
     enum : jg::u32 { kBlockN = 128 };
     enum : jg::u32 { kBlockK = 64 };

@@ -14,6 +14,11 @@ enum class SchedulerKind { kSingle, kStatic, kClc };
 // how many rows each has in matrices of its own (schedule/group_rows.cuh).
 enum class GroupBy { kNone, kOffsets, kCounts, kRows, kKOffsets, kPointers };
 
+// Where rows name their groups, the order of their blocks in the list of work: that of the
+// rows, by groups where tiles come in several rounds, or always by groups
+// (schedule/row_block_tile_order.cuh).
+enum class BlockOrder { kByRow, kGathered, kSorted };
+
 // The operand whose first blocks are prefetched: see tile/tile_loader.cuh.
 enum class Prefetch { kNone, kA, kB };
 

@@ -95,6 +95,14 @@ JG_DEVICE void store_shared_4(u32 address, const u32 (&words)[4])
     // clang-format on
 }
 
+// Raises a word by one, whatever other threads of the CTA do to it.
+JG_DEVICE void count_shared(u32 *word)
+{
+    // clang-format off
+    asm volatile("red.shared.add.u32 [%0], 1;" :: "r"(shared_address(word)) : "memory");
+    // clang-format on
+}
+
 // Where CTA `rank` of the cluster has what this one has at `address`.
 JG_DEVICE u32 address_in_cluster(u32 address, u32 rank)
 {

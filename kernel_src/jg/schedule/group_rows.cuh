@@ -39,16 +39,16 @@ constexpr JG_DEVICE bool clears_rest()
     }
 }
 
-// Are the tiles of a group neighbours in the list of work? Blocks of rows lie as the caller
-// has them, but where the plan asks for the list to be sorted: each group's one after the
-// other, in the order of their rows.
+// Are the tiles of a group always neighbours in the list of work? Of blocks of rows they
+// are where the plan asks for it: each group's one after the other, in the order of their
+// rows.
 template <class Config>
 constexpr JG_DEVICE bool lists_groups_together()
 {
     if constexpr (Config::kGroups == 0) {
         return false;
     } else if constexpr (Config::kGroupBy == GroupBy::kRows) {
-        return Config::kSortsBlocks;
+        return Config::kBlockOrder == BlockOrder::kSorted;
     } else {
         return true;
     }

@@ -6,9 +6,12 @@
 // blocks these are is known on the device only: a warp lists them before any role asks.
 // Where rows of no group are made 0, their blocks are listed too, as of group kGroups.
 //
-// Where results are reduced over a group (Config::kSortsBlocks), the list has each group's
-// blocks one after the other, in the order of their rows; those of none come last. Then
-// tiles along the rows are numbered as listed, and each block counts as a whole one.
+// By Config::kBlockOrder the list has each group's blocks one after the other, in the order
+// of their rows, and those of none last: kSorted, where results are reduced over a group
+// (tiles along the rows are numbered as listed, and each block counts as a whole one), and
+// kGathered, so that a group's B is read while it is in L2, however the caller's blocks
+// lie. There a list that is in this order already stays, and so does one of which all
+// clusters work at once, whose B nobody has to keep.
 //
 // A cluster tile has rows of one block, so that CTAs which share a B share the right one.
 // Where D is the product's transpose, the rows are the product's columns.
@@ -17,6 +20,7 @@
 // TileOrder.
 #pragma once
 #include <jg/common/kernel_params.cuh>
+#include <jg/ptx/shared.cuh>
 #include <jg/schedule/group_rows.cuh>
 #include <jg/schedule/k_range.cuh>
 #include <jg/schedule/raster.cuh>
@@ -45,38 +49,29 @@ class RowBlockTileOrder {
         kTilesOfBlock = Rows::kRows / kClusterRows,
         kTileRows = Config::kTransposed ? Config::kBlockN : Config::kBlockM, // of a CTA
     };
-    enum : bool { kSorts = Config::kSortsBlocks };
+    enum : bool {
+        kSorts = Config::kBlockOrder == BlockOrder::kSorted,
+        kGathers = Config::kBlockOrder == BlockOrder::kGathered,
+        kGridIsList = Config::kScheduler == SchedulerKind::kClc,
+    };
     enum : u32 {
         kNone = kGroups,
-        kNothing = kGroups + 1, // of no group; no block
+        kNothing = kGroups + 1,                              // of no group; no block
+        kLast = clears_rest<Config>() ? kNone : kGroups - 1, // that is listed
         // Numbers that a lane asks for at once: each takes as long as the way to L2.
         kAhead = 8,
-        kGroupBits = 13, // of a word, which also has a block
+        kSumsAhead = 4, // ... and adds up
     };
     static_assert(Config::kSplitK == 1, "an entry has all of K");
     static_assert(Rows::kRows % kClusterRows == 0, "the plan lets no tile straddle blocks");
-    static_assert(Config::kGroups < 1u << kGroupBits &&
-                      Config::kRowBlocks <= 1u << (32 - kGroupBits),
-                  "a block and its group fit a word");
-
-    // A block that is a group's, or one to be made 0.
-    struct ListedBlock {
-        u32 word;
-
-        JG_DEVICE u32 block() const
-        {
-            return word >> kGroupBits;
-        }
-        JG_DEVICE u32 group() const
-        {
-            return word & ((1u << kGroupBits) - 1);
-        }
-    };
+    static_assert(Config::kGroups < (1u << 16) - 1 && Config::kRowBlocks <= 1u << 16,
+                  "blocks and groups fit 16 bits");
 
   public:
-    struct alignas(16) Storage : BlockEnds<kSorts ? kGroups + 1 : 0> {
+    struct alignas(16) Storage : BlockEnds<kSorts || kGathers ? kGroups + 1 : 0> {
         u32 along; // cluster tiles of all listed blocks, along the rows
-        ListedBlock listed[Config::kRowBlocks];
+        u16 groups[Config::kRowBlocks]; // of each block, kNone of all that are no group's
+        u16 listed[Config::kRowBlocks]; // blocks that are a group's, or to be made 0
     };
     enum : bool { kPrepares = true };
 
@@ -92,13 +87,13 @@ class RowBlockTileOrder {
     // Lists.
     JG_DEVICE void prepare() const
     {
-        u32 count = 0;
-        if constexpr (kSorts) {
-            count = sort();
-        } else {
-            count = list();
-        }
+        bool is_sorted = true;
+        u32 count = kSorts ? read() : list(is_sorted);
         __syncwarp();
+        if (kSorts || (kGathers && !is_sorted && has_rounds(count))) {
+            count = sort();
+            __syncwarp();
+        }
         if (threadIdx.x % 32 == 0) {
             storage_.along = clusters_along(count);
         }
@@ -123,16 +118,16 @@ class RowBlockTileOrder {
             cluster_tile<Config>(entry, Config::kTransposed ? across_ : along,
                                  Config::kTransposed ? along : across_);
         const u32 step = Config::kTransposed ? at.n : at.m;
-        const ListedBlock listed = storage_.listed[step / kTilesOfBlock];
-        const RowRange rows = rows_.of(listed.block());
+        const u32 block = storage_.listed[step / kTilesOfBlock];
+        const u32 group = storage_.groups[block];
+        const RowRange rows = rows_.of(block);
         const u32 row = rows.begin + step % kTilesOfBlock * kClusterRows;
         const u32 first_m = Config::kTransposed ? at.m * kStepM : row;
         const u32 first_n = Config::kTransposed ? row : at.n * kStepN;
-        const KPart part = range_.part(0, listed.group());
-        const bool is_rest = clears_rest<Config>() && listed.group() == kGroups;
+        const KPart part = range_.part(0, group);
+        const bool is_rest = clears_rest<Config>() && group == kGroups;
         WorkItem item{{first_m + cluster_m_ * Config::kBlockM,
-                       first_n + cluster_n_ * Config::kBlockN, listed.group(), 0, entry,
-                       rows.end},
+                       first_n + cluster_n_ * Config::kBlockN, group, 0, entry, rows.end},
                       part.first,
                       is_rest ? 0 : part.blocks,
                       true};
@@ -147,7 +142,7 @@ class RowBlockTileOrder {
         if (count == 0 || kSorts) {
             return count * kTilesOfBlock;
         }
-        const RowRange last = rows_.of(storage_.listed[count - 1].block());
+        const RowRange last = rows_.of(storage_.listed[count - 1]);
         return (count - 1) * kTilesOfBlock + ceil_div(last.count(), kClusterRows);
     }
 
@@ -160,7 +155,7 @@ class RowBlockTileOrder {
         const u32 own = Config::kTransposed ? cluster_n_ : cluster_m_;
         if constexpr (kSorts) {
             const u32 first = first_of(item.batch), end = storage_.ends[item.batch];
-            const RowRange last = rows_.of(storage_.listed[end - 1].block());
+            const RowRange last = rows_.of(storage_.listed[end - 1]);
             item.row_tile = step * (kClusterRows / kTileRows) + own;
             item.first_row_tile = first * kOfBlock;
             item.row_tiles =
@@ -196,64 +191,126 @@ class RowBlockTileOrder {
         }
     }
 
-    // In the order of the rows; returns how many.
-    JG_DEVICE u32 list() const
+    JG_DEVICE u32 read() const
     {
-        constexpr u32 kLast = clears_rest<Config>() ? kNone : kGroups - 1;
-        const u32 lower = (1u << threadIdx.x % 32) - 1;
-        u32 count = 0;
         for_each_block([&](u32 block, u32 group) {
-            const u32 lanes = __ballot_sync(~0u, group <= kLast);
-            if (group <= kLast) {
-                storage_.listed[count + __popc(lanes & lower)] =
-                    ListedBlock{block << kGroupBits | group};
+            if (group <= kNone) {
+                storage_.groups[block] = static_cast<u16>(group);
+            }
+        });
+        return rows_.count();
+    }
+
+    // In the order of the rows; returns how many. Are they by groups, and those of none
+    // last?
+    JG_DEVICE u32 list(bool &is_sorted) const
+    {
+        const u32 lower = (1u << threadIdx.x % 32) - 1;
+        u32 count = 0, last = 0;
+        bool falls = false;
+        for_each_block([&](u32 block, u32 group) {
+            const bool is_listed = group <= kLast;
+            const u32 lanes = __ballot_sync(~0u, is_listed);
+            if (group <= kNone) {
+                storage_.groups[block] = static_cast<u16>(group);
+            }
+            if (is_listed) {
+                storage_.listed[count + __popc(lanes & lower)] = static_cast<u16>(block);
             }
             count += __popc(lanes);
+            if constexpr (kGathers) {
+                const u32 before = __shfl_up_sync(~0u, group, 1);
+                falls |= (lower != 0 ? before : last) > group;
+                last = __shfl_sync(~0u, group, 31);
+            }
         });
+        is_sorted = __ballot_sync(~0u, falls) == 0;
         return count;
     }
 
+    // Has a cluster more than one tile of so many blocks?
+    JG_DEVICE bool has_rounds(u32 count) const
+    {
+        constexpr u32 kCtas = Config::kClusterM * Config::kClusterN;
+        return kGridIsList || clusters_along(count) * across_ > gridDim.x / kCtas;
+    }
+
     // By groups: counts them, adds up where each one's begin, then places the blocks.
+    // Returns how many are listed.
     JG_DEVICE u32 sort() const
     {
-        const u32 lane = threadIdx.x % 32, lower = (1u << lane) - 1;
-        u32 *ends = storage_.ends; // in the end
+        if constexpr (kSorts || kGathers) {
+            const u32 lane = threadIdx.x % 32, blocks = rows_.count();
+            u32 *ends = storage_.ends; // in the end
 #pragma unroll 1
-        for (u32 group = lane; group <= kNone; group += 32) {
-            ends[group] = 0;
+            for (u32 group = lane; group <= kNone; group += 32) {
+                ends[group] = 0;
+            }
+            __syncwarp();
+#pragma unroll 4
+            for (u32 block = lane; block < blocks; block += 32) {
+                ptx::count_shared(&ends[storage_.groups[block]]);
+            }
+            __syncwarp();
+            add_up();
+            __syncwarp();
+#pragma unroll 1
+            for (u32 block = lane; block < blocks + lane; block += 32) {
+                const u32 group = block < blocks ? storage_.groups[block] : kNothing;
+                const u32 place = take(group);
+                if (group <= kLast) {
+                    storage_.listed[place] = static_cast<u16>(block);
+                }
+            }
+            return ends[kLast];
+        } else {
+            return 0;
         }
-        __syncwarp();
-        for_each_block([&](u32, u32 group) { (void)take(group, lower); });
+    }
+
+    // Counts become begins.
+    JG_DEVICE void add_up() const
+    {
+        const u32 lane = threadIdx.x % 32;
         u32 before = 0;
 #pragma unroll 1
-        for (u32 group = lane; group <= kNone + lane; group += 32) {
-            const u32 own = group <= kNone ? ends[group] : 0;
-            u32 sum = own;
+        for (u32 first = lane; first <= kNone + lane; first += 32 * kSumsAhead) {
+            u32 own[kSumsAhead], sums[kSumsAhead];
+#pragma unroll
+            for (u32 i = 0; i < kSumsAhead; ++i) {
+                const u32 group = first + 32 * i;
+                sums[i] = own[i] = group <= kNone ? storage_.ends[group] : 0;
+            }
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
-                const u32 before_it = __shfl_up_sync(~0u, sum, step);
-                sum += lane >= step ? before_it : 0;
+#pragma unroll
+                for (u32 i = 0; i < kSumsAhead; ++i) {
+                    const u32 before_it = __shfl_up_sync(~0u, sums[i], step);
+                    sums[i] += lane >= step ? before_it : 0;
+                }
             }
-            if (group <= kNone) {
-                ends[group] = before + sum - own;
+#pragma unroll
+            for (u32 i = 0; i < kSumsAhead; ++i) {
+                const u32 group = first + 32 * i;
+                if (group <= kNone) {
+                    storage_.ends[group] = before + sums[i] - own[i];
+                }
+                before += __shfl_sync(~0u, sums[i], 31);
             }
-            before += __shfl_sync(~0u, sum, 31);
         }
-        __syncwarp();
-        for_each_block([&](u32 block, u32 group) {
-            const u32 place = take(group, lower);
-            if (group <= kNone) {
-                storage_.listed[place] = ListedBlock{block << kGroupBits | group};
-            }
-        });
-        return ends[clears_rest<Config>() ? kNone : kNone - 1];
     }
 
     // Raises a group's number by the lanes that have it, and returns this lane's: lanes
-    // have theirs in their order.
-    JG_DEVICE u32 take(u32 group, u32 lower) const
+    // have theirs in their order. Who is alike is found by the bits of a group.
+    JG_DEVICE u32 take(u32 group) const
     {
-        const u32 alike = __match_any_sync(~0u, group);
+        const u32 lower = (1u << threadIdx.x % 32) - 1;
+        u32 alike = ~0u;
+#pragma unroll
+        for (u32 bit = 1; bit <= kNothing; bit *= 2) {
+            const u32 lanes = __ballot_sync(~0u, (group & bit) != 0);
+            alike &= (group & bit) != 0 ? lanes : ~lanes;
+        }
         const u32 number = group <= kNone ? storage_.ends[group] : 0;
         __syncwarp();
         if (group <= kNone && (alike & lower) == 0) {

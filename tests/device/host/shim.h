@@ -110,11 +110,6 @@ inline unsigned int __ballot_sync(unsigned int, bool vote)
 {
     return vote ? 1 : 0;
 }
-template <class T>
-unsigned int __match_any_sync(unsigned int, T)
-{
-    return 1;
-}
 inline unsigned int __popc(unsigned int bits)
 {
     return static_cast<unsigned int>(__builtin_popcount(bits));

@@ -7,6 +7,7 @@
 
 namespace {
 
+using jg::BlockOrder;
 using jg::GroupBy;
 using jg::RowRange;
 
@@ -18,7 +19,7 @@ struct RowsSize {
 };
 
 template <u32 kTileRows, bool kColumns, u32 kAlongRows, u32 kAcrossRows, bool kAlongM,
-          u32 kTileCols = 16, bool kClears = false, bool kSorts = false>
+          u32 kTileCols = 16, bool kClears = false, BlockOrder kOrder = BlockOrder::kByRow>
 struct RowsConfig
     : OrderConfig<kColumns ? kTileCols : kTileRows, kColumns ? kTileRows : kTileCols,
                   kColumns ? kAcrossRows : kAlongRows, kColumns ? kAlongRows : kAcrossRows,
@@ -26,7 +27,8 @@ struct RowsConfig
     static constexpr u32 kGroups = kGroupCount, kRowBlocks = 16, kRowsOfBlock = 128;
     static constexpr GroupBy kGroupBy = GroupBy::kRows;
     static constexpr bool kTransposed = kColumns, kClearRest = kClears;
-    static constexpr bool kSortsBlocks = kSorts;
+    static constexpr BlockOrder kBlockOrder = kOrder;
+    static constexpr bool kSortsBlocks = kOrder != BlockOrder::kByRow;
     // In rows and columns of D.
     static constexpr u32 kRowsOfTile = kTileRows, kColsOfTile = kTileCols;
 };
@@ -45,7 +47,7 @@ class Check {
         constexpr u32 kClusterRows =
             Config::kRowsOfTile *
             (Config::kTransposed ? Config::kClusterN : Config::kClusterM);
-        u32 count = 0, along = 0;
+        u32 count = 0, last = 0;
         for (u32 block = 0; block < groups.size(); ++block) {
             indices_[block * kBlock] = groups[block];
         }
@@ -56,16 +58,19 @@ class Check {
                 if (!is_listed(groups[block]) || (Config::kSortsBlocks && group != round)) {
                     continue;
                 }
-                storage_.listed[count++] = {block << 13 | group};
-                along += Config::kSortsBlocks
-                             ? kBlock / kClusterRows
-                             : jg::ceil_div(std::min(kBlock, rows - block * kBlock),
-                                            kClusterRows);
+                storage_.groups[block] = static_cast<jg::u16>(group);
+                storage_.listed[count++] = static_cast<jg::u16>(block);
+                // Those before the last one count as whole ones.
+                last = jg::ceil_div(std::min(kBlock, rows - block * kBlock), kClusterRows);
             }
             if constexpr (Config::kSortsBlocks) {
                 storage_.ends[round] = count;
             }
         }
+        constexpr bool kWhole = Config::kBlockOrder == BlockOrder::kSorted;
+        const u32 along = count == 0 ? 0
+                          : kWhole   ? count * (kBlock / kClusterRows)
+                                     : (count - 1) * (kBlock / kClusterRows) + last;
         storage_.along = Order(size(), Cluster(0), storage_).clusters_along(count);
         EXPECT(storage_.along == along, "%u cluster tiles, not %u", storage_.along, along);
     }
@@ -129,7 +134,7 @@ class Check {
                "row %u is of group %d, not %u", row, group, item.batch);
         ++found_[{row, col}];
         ++inside_;
-        if constexpr (Config::kSortsBlocks) {
+        if constexpr (Config::kBlockOrder == BlockOrder::kSorted) {
             note_row_tile(item, row);
         }
     }
@@ -166,14 +171,17 @@ void check_all(const std::vector<i32> &groups, u32 rows)
     using Config = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM>;
     using Clearing =
         RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true>;
-    using Sorting =
-        RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, false, true>;
-    using Both =
-        RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true, true>;
+    using Gathering = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16,
+                                 true, BlockOrder::kGathered>;
+    using Sorting = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16,
+                               false, BlockOrder::kSorted>;
+    using Both = RowsConfig<kTileRows, kColumns, kAlongRows, kAcrossRows, kAlongM, 16, true,
+                            BlockOrder::kSorted>;
     for (u32 clusters = 1; clusters <= 7; clusters += 3) {
         for (const u32 across : {1u, 16u, 50u}) {
             Check<Config>(groups, rows, across).run(clusters);
             Check<Clearing>(groups, rows, across).run(clusters);
+            Check<Gathering>(groups, rows, across).run(clusters);
             Check<Sorting>(groups, rows, across).run(clusters);
             Check<Both>(groups, rows, across).run(clusters);
         }
