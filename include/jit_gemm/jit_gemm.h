@@ -9,10 +9,11 @@
  * - ::jit_gemm_run launches it. One driver call, two where unaligned inputs are copied,
  *   scales packed or maps of groups written first; no allocation, no lock, no file.
  *
- * This header has the functions, but for those that say what went wrong (error.h). Their
- * structs are in problem.h (what to multiply), epilogue.h (what happens to the result),
- * launch.h (what a launch gives), context.h (settings and counters) and status.h (what the
- * library says); it includes them all.
+ * This header has the functions, but for those that say what went wrong (error.h) and that
+ * read and write a problem's text (problem_text.h). Their structs are in problem.h (what to
+ * multiply), epilogue.h (what happens to the result), launch.h (what a launch gives),
+ * context.h (settings and counters) and status.h (what the library says); it includes them
+ * all.
  *
  * Conventions of every struct:
  * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
@@ -54,6 +55,7 @@
 #include "jit_gemm/export.h"
 #include "jit_gemm/launch.h"
 #include "jit_gemm/problem.h"
+#include "jit_gemm/problem_text.h"
 #include "jit_gemm/status.h"
 #include "jit_gemm/version.h"
 
@@ -226,63 +228,6 @@ JIT_GEMM_API jit_gemm_status jit_gemm_epilogue_check(jit_gemm_context *context,
                                                      jit_gemm_epilogue_depth *ret_depth);
 
 /* ----------------------------------------------------------------------------- problems */
-
-/**
- * Reads the text form of a problem into a struct of `struct_size` bytes, and no further:
- * what ::jit_gemm_problem_parse is in C and C++, and for bindings of other languages.
- *
- * @param struct_size bytes of the caller's struct, which becomes its `struct_size`; a key
- * that stands for a field beyond is VERSION, and what a newer caller has beyond becomes
- * zero
- * @return as ::jit_gemm_problem_parse, and ARGUMENT (no size of it)
- */
-JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse_sized(const char *text,
-                                                          size_t struct_size,
-                                                          jit_gemm_problem *ret_problem);
-
-/**
- * Reads the text form of a problem: `m=4096 n=4096 k=4096 a=bf16`, or `4096x4096x4096
- * bf16`, where the sizes and the type may also change places. A type without a key is A's,
- * wherever it stands.
- *
- * Keys: m n k batch (sizes), groups (how many), group_by (offsets counts rows k_offsets),
- * group_rest (untouched zero), scale_rows (stacked per_group_padded), typical_sizes
- * (`8x512,24x0..96`), a b c d (types; of all but c also mxfp8, mxfp8e5m2, mxfp4 and nvfp4,
- * which bring their scales along), layout (nt nn tn tt: A's, B's), d_layout (row column),
- * d_rows a_rows (in_order indexed), a_scale b_scale d_scale (none tensor vector 1x128
- * 128x128 1x128ue8m0 128x128ue8m0 mx nv), a_scale_layout b_scale_layout d_scale_layout
- * (row column 128x4 8x4 mn_k4), dynamic (a list such as `m,n`), workspace (most bytes,
- * such as `64m`), input_align and output_align (bytes), pair (interleaved halves),
- * invariant (none m), accumulate (exact fast), weights (none a b), max_registers (of a
- * thread), local_memory (any none), epilogue (a name), config (the rest of the text). They
- * stand for fields of ::jit_gemm_problem: `input_align` for A and B, `output_align` for D.
- *
- * @param text zero-terminated, read during the call only
- * @param[out] ret_problem receives the problem, defaults and `struct_size` filled in;
- * untouched on failure
- * @return OK, ARGUMENT (with the position and the key), VERSION (a key for which these
- * headers, older than the library, have no field)
- */
-JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
-                                                    jit_gemm_problem *ret_problem);
-/* Who finds it by name has the struct of version 0.1; C and C++ have their own. */
-#define jit_gemm_problem_parse(text, ret_problem) \
-    jit_gemm_problem_parse_sized(text, sizeof(jit_gemm_problem), ret_problem)
-
-/**
- * Writes the text form of a problem, without the keys that have their default.
- *
- * ::jit_gemm_problem_parse reads it back to an equal problem, its defaults filled in.
- *
- * @param problem checked first, as far as that needs no context
- * @param buffer receives the text, cut to `size` bytes and always zero-terminated
- * @param size bytes of `buffer`; 0 only asks for the length
- * @param[out] ret_length bytes of the whole text without its end; may be NULL
- * @return OK, ARGUMENT, UNSUPPORTED, VERSION
- */
-JIT_GEMM_API jit_gemm_status jit_gemm_problem_print(const jit_gemm_problem *problem,
-                                                    char *buffer, size_t size,
-                                                    size_t *ret_length);
 
 /**
  * Says whether a problem is legal for the context's architecture. Pure: no I/O.
