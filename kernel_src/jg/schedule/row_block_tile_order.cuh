@@ -90,9 +90,11 @@ class RowBlockTileOrder {
         bool is_sorted = true;
         u32 count = kSorts ? read() : list(is_sorted);
         __syncwarp();
-        if (kSorts || (kGathers && !is_sorted && has_rounds(count))) {
-            count = sort();
-            __syncwarp();
+        if constexpr (kSorts || kGathers) {
+            if (kSorts || (!is_sorted && has_rounds(count))) {
+                count = sort();
+                __syncwarp();
+            }
         }
         if (threadIdx.x % 32 == 0) {
             storage_.along = clusters_along(count);
@@ -239,33 +241,29 @@ class RowBlockTileOrder {
     // Returns how many are listed.
     JG_DEVICE u32 sort() const
     {
-        if constexpr (kSorts || kGathers) {
-            const u32 lane = threadIdx.x % 32, blocks = rows_.count();
-            u32 *ends = storage_.ends; // in the end
+        const u32 lane = threadIdx.x % 32, blocks = rows_.count();
+        u32 *ends = storage_.ends; // in the end
 #pragma unroll 1
-            for (u32 group = lane; group <= kNone; group += 32) {
-                ends[group] = 0;
-            }
-            __syncwarp();
-#pragma unroll 4
-            for (u32 block = lane; block < blocks; block += 32) {
-                ptx::count_shared(&ends[storage_.groups[block]]);
-            }
-            __syncwarp();
-            add_up();
-            __syncwarp();
-#pragma unroll 1
-            for (u32 block = lane; block < blocks + lane; block += 32) {
-                const u32 group = block < blocks ? storage_.groups[block] : kNothing;
-                const u32 place = take(group);
-                if (group <= kLast) {
-                    storage_.listed[place] = static_cast<u16>(block);
-                }
-            }
-            return ends[kLast];
-        } else {
-            return 0;
+        for (u32 group = lane; group <= kNone; group += 32) {
+            ends[group] = 0;
         }
+        __syncwarp();
+#pragma unroll 4
+        for (u32 block = lane; block < blocks; block += 32) {
+            ptx::count_shared(&ends[storage_.groups[block]]);
+        }
+        __syncwarp();
+        add_up();
+        __syncwarp();
+#pragma unroll 1
+        for (u32 block = lane; block < blocks + lane; block += 32) {
+            const u32 group = block < blocks ? storage_.groups[block] : kNothing;
+            const u32 place = take(group);
+            if (group <= kLast) {
+                storage_.listed[place] = static_cast<u16>(block);
+            }
+        }
+        return ends[kLast];
     }
 
     // Counts become begins.
