@@ -379,14 +379,18 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
     static const char *const turns[] = {"fair", "starve", "deep", "random"};
     static const struct {
         const char *arch, *config;
+        int k;
     } forms[] = {
-        {"sm_90a", "tile=64x128 stages=2"}, /* with k_turns */
-        {"sm_90a", "tile=64x128 stages=3"},
-        {"sm_90a", "tile=64x160 swap_ab=1 stages=2"},
-        {"sm_90a", "tile=128x128 cluster=2x1 stages=2"},
-        {"sm_100a", "mma=128x64 stages=2"},
-        {"sm_100a", "mma=256x64 cta_group=2 stages=2"},
-        {"sm_100a", "mma=128x32 swap_ab=1 stages=2"},
+        {"sm_90a", "tile=64x128 stages=2", 416}, /* with k_turns */
+        {"sm_90a", "tile=64x128 stages=3", 416},
+        {"sm_90a", "tile=64x160 swap_ab=1 stages=2", 416},
+        {"sm_90a", "tile=128x128 cluster=2x1 stages=2", 416},
+        {"sm_100a", "mma=128x64 stages=2", 416},
+        {"sm_100a", "mma=256x64 cta_group=2 stages=2", 416},
+        {"sm_100a", "mma=128x32 swap_ab=1 stages=2", 416},
+        /* Blocks that overlap, in runs of four and behind these; in turn, and not. */
+        {"sm_90a", "tile=64x96 swap_ab=1 stages=4", 1440},
+        {"sm_90a", "tile=128x112 stages=3", 800},
     };
     const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
     const char *from = getenv("JIT_GEMM_TEST_SEED");
@@ -402,8 +406,8 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
         for (int j = 3 * i % step; j < COUNT_OF(kinds); j += step) {
             char text[256];
             snprintf(text, sizeof(text),
-                     "m=132 n=140 k=416 batch=1 a=e4m3 d=f32 %s config=%s", kinds[j],
-                     forms[form].config);
+                     "m=132 n=140 k=%d batch=1 a=e4m3 d=f32 %s config=%s", forms[form].k,
+                     kinds[j], forms[form].config);
             expect_exact_one(context, text, false, (seed + j) % 2 == 1);
         }
         jit_gemm_context_destroy(&context);
