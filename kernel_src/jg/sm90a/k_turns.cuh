@@ -40,14 +40,14 @@ struct KTurns {
     {
         return kTakes ? consumer : 0;
     }
-    // Before an item's first: stages of the ring that are the other's.
+    // Before an item's first: a stage of the ring that is the other's. Behind an odd number
+    // of blocks a warpgroup goes on with a stage that was the other's, which need not have
+    // been full yet when it was looked at ahead: what was seen then is forgotten.
     template <class Consumer>
-    static JG_DEVICE void begin(Consumer &ring, u32 consumer, u32 k_blocks)
+    static JG_DEVICE void begin(Consumer &ring, u32 consumer)
     {
         if constexpr (kTakes) {
-            if (consumer == 1 && k_blocks > 0) {
-                ring.pass();
-            }
+            ring.pass(consumer);
         }
     }
     // When it has that of block `k`: the next one is the other's, if there is one.

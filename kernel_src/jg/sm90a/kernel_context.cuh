@@ -204,8 +204,8 @@ struct KernelContext {
             const TileShare<Config> own(item, consumer);
             prefetch_vectors(*this, own.item, consumer);
             if constexpr (kScales) {
-                Turns::begin(tiles, consumer, item.k_blocks);
-                Turns::begin(scales, consumer, item.k_blocks);
+                Turns::begin(tiles, consumer);
+                Turns::begin(scales, consumer);
             }
             const bool multiplies = !Config::kOneMultiplies || consumer == 0;
             work.settle_at_stage(tiles,

@@ -12,7 +12,8 @@ namespace jg::sm90a {
 // 1.04 of four.
 enum : u32 { kBlocksOfRun = 4 };
 
-// `kRowBlocks`: of 64 rows, the first ones; `slots`: where `scales` reads them.
+// `kRowBlocks`: of 64 rows, the first ones; `slots`: where `scales` reads them; `k_blocks`:
+// one at least.
 template <class Config, u32 kRowBlocks, class Mma, class Tiles, class Scales>
 JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
                                const ScaleSlots<Config> &slots, u32 consumer, u32 first_row,
@@ -33,9 +34,7 @@ JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
             settle_copies<Config>();
         };
         if constexpr (!Mma::kInRuns) {
-            if (k_blocks > 0) {
-                mma.issue_all(reader, settle, k_blocks);
-            }
+            mma.issue_all(reader, settle, k_blocks);
             return;
         }
 #pragma unroll 1
