@@ -426,7 +426,8 @@ Test(input_scales, an_odd_number_of_blocks_in_turn_leaves_the_next_tile_right)
         jit_gemm_context *context = open_with("sm_90a", settings);
         expect_exact_one(context,
                          "m=5 n=264 k=1408 batch=2 a=e4m3 d=f32 a_scale=128x128 "
-                         "b_scale=1x128 config=tile=64x32 swap_ab=1 k_turns=1 stages=2",
+                         "b_scale=1x128 b_scale_layout=column "
+                         "config=tile=64x32 swap_ab=1 k_turns=1 stages=2",
                          false, false);
         jit_gemm_context_destroy(&context);
     }
