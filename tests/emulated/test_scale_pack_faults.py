@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Faults in the kernel that brings scales to the layout of the tensor core, and in who waits for it,
 each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has to see
-them, by a finding or by wrong numbers.
+them, by a finding or by wrong numbers. And those of promoted_faults.py, which have a kernel each.
 
 Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
 
@@ -17,6 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import pool  # noqa: E402
 from planted_faults import Kernels, report  # noqa: E402
+from promoted_faults import FAULTS as PROMOTED_FAULTS  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(16)
@@ -99,7 +100,9 @@ def main():
         jobs = kernels.all_unchanged(KERNELS, "PackScalesParams")
         jobs += [(name, partial(kernels.seen_in, KERNELS, before, after))
                  for name, before, after in FAULTS[::EVERY]]
-        sys.exit(report(workers, jobs, FAULTS))
+        jobs += [(name, partial(kernels.seen_in, shown, before, after))
+                 for shown, name, before, after in PROMOTED_FAULTS[::EVERY]]
+        sys.exit(report(workers, jobs, [*FAULTS, *(row[1:] for row in PROMOTED_FAULTS)]))
 
 
 main()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Faults in how sm_90a's math warpgroups multiply sums by scales of blocks, take blocks of K in turn and
+hand sums over: jg/sm90a/scale_reader.cuh, scaled_blocks.cuh, k_turns.cuh, hand_over.cuh and mma_op.cuh."""
+
+BOTH = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column", "--arch", "sm_90a", "--config"]
+FEW = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=128x128", "--arch", "sm_90a", "--config"]
+HANDED = ["bf16", "--arch", "sm_90a", "--config"]
+
+# Several tiles for a CTA, so that a ring goes on from one to the next. Blocks of K: 12 in turn are a run of
+# four and two more of each warpgroup; six; 11.
+RUNS = {"runs, in turn": ["70x330x1440", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
+ODD = {"an odd number of blocks in turn": ["70x330x1400", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
+HALVES = {"runs, halves of rows": ["270x330x1100", *BOTH, "tile=128x96 cluster=1x1 stages=3"]}
+THREADS = {"runs, loaded by threads": ["130x200x770", *BOTH[:5], "input_align=2", "--arch", "sm_90a", "--config",
+                                       "tile=128x96 cluster=1x1 stages=3"]}
+ONE_BY_ONE = {"one by one": ["270x330x700", *FEW, "tile=128x128 cluster=1x1 stages=3"]}
+NO_OVERLAP = {"in turn, without overlap": ["70x330x700", *BOTH, "tile=64x160 swap_ab=1 stages=2"]}
+AHEAD = {"two blocks of rows": ["270x330x450", *FEW, "tile=256x128 cluster=1x1 stages=2"]}
+# Tiles that one warpgroup multiplies: one for each of four multiprocessors, or as many as four, as it was planned.
+LONE = {"one multiplies": ["60x120x264", *HANDED, "tile=64x32 swap_ab=1 stages=2"]}
+LONE_TILES = {"one multiplies, several tiles": ["32x256x8", "bf16", "dynamic=m", "--m", "200", "--arch", "sm_90a", "--config",
+                                                "tile=64x32 swap_ab=1 out_stages=2"]}
+
+# The kernel that has to show it, what it is, the device code, and what stands in its place.
+FAULTS = [
+    (RUNS, "scales of the next slot", "slots_.slot[slot_.index()]",
+     "slots_.slot[(slot_.index() + 1) % Config::kScaleSlots]"),
+    (ONE_BY_ONE, "scales of the first slot", "slots_.slot[slot_.index()]", "slots_.slot[0]"),
+    (RUNS, "a slot goes back before its scales are read", "slot_.replace_by(taken);",
+     "slot_.replace_by(taken);\n        slot_.release();"),
+    (AHEAD, "the same of scales that are read ahead", "slot_.replace_by(taken);",
+     "slot_.replace_by(taken);\n        slot_.release();"),
+    (RUNS, "scales of the other's blocks", "Turns::next(ring_, k_, k_blocks_);", ""),
+    (ODD, "scales: the other's last slot is not passed", "        k_ += Turns::kWays;", "        k_ += Turns::kWays + 1;"),
+    (RUNS, "scales: a slot of the next tile is passed", "        k_ += Turns::kWays;", ""),
+    (RUNS, "both begin with the first block's scales", "k_(Turns::first(consumer))", "k_(0)"),
+    (HALVES, "the first block has no scales", "            scales = take();\n        }", "        }"),
+    (HALVES, "scales of the first warpgroup's rows", "return first_row + threadIdx.x / 32", "return threadIdx.x / 32"),
+    (RUNS, "scales of two warps' rows", "threadIdx.x / 32 % 4 * 16", "threadIdx.x / 32 % 2 * 16"),
+    (RUNS, "one scale for both rows of a thread", "Partition::kMmaRows + i % 2 * 8;", "Partition::kMmaRows;"),
+    (AHEAD, "the second rows have the first ones' scales", "return mma / kMmas * 64 +", "return"),
+    (RUNS, "the second's scales are of other columns", "Partition::first_column(consumer_));",
+     "8 * consumer_);"),
+
+    (RUNS, "stages of the other's blocks", "            Turns::next(tiles, taken, k_blocks);\n", ""),
+    (ODD, "a stage of the next tile is passed", "            taken += Turns::kWays;\n", ""),
+    (RUNS, "a run beyond the last block", "k + kRun - Turns::kWays < k_blocks; k += kRun", "k < k_blocks; k += kRun"),
+    (RUNS, "blocks behind the last run are left out",
+     "            mma.template issue_run<1>(reader, settle, k + Turns::kWays < k_blocks);\n", ""),
+    (RUNS, "scales behind a run are not read", "settle, k + kRun < k_blocks);", "settle, false);"),
+    (RUNS, "scales behind the last block are waited for", "issue_run<1>(reader, settle, k + Turns::kWays < k_blocks);",
+     "issue_run<1>(reader, settle, true);"),
+    (NO_OVERLAP, "the other's stages, without overlap", "            Turns::next(tiles, k, k_blocks);\n", ""),
+    (NO_OVERLAP, "scales behind the last block, without overlap",
+     "                                                  k + Turns::kWays < k_blocks);", "                                                  true);"),
+    (THREADS, "copies of threads are not settled", "            settle_copies<Config>();\n        };", "        };"),
+
+    (RUNS, "both have the first blocks", "return kTakes ? consumer : 0;", "return 0;"),
+    (RUNS, "the second does not pass the first stage", "            ring.pass(consumer);\n", ""),
+    (ODD, "the last block's next is passed", "if (k + 1 < k_blocks) {", "if (true) {"),
+    (RUNS, "sums are added before the other's are there",
+     "            ptx::named_barrier_sync(barrier, kThreads);\n#pragma unroll", "#pragma unroll"),
+    (RUNS, "sums are overwritten before they are added",
+     "            ptx::named_barrier_sync(barrier, kThreads); // the next may be written\n", ""),
+    (RUNS, "each warpgroup waits for itself", "kThreads = 128 * Roles::kConsumers,\n        kRounds",
+     "kThreads = 128,\n        kRounds"),
+    (RUNS, "the half that the warpgroup keeps is sent", "all[0][(1 - kHalf) * kOwn + round + i];",
+     "all[0][kHalf * kOwn + round + i];"),
+    (RUNS, "own sums are added twice", "sums[((1 - kHalf) * kCount + i) * 128]", "sums[(kHalf * kCount + i) * 128]"),
+    (RUNS, "the first round is sent twice", "all[0][(1 - kHalf) * kOwn + round + i]", "all[0][(1 - kHalf) * kOwn + i]"),
+    (RUNS, "the first round is kept twice", "own[0][round + i] = all[0][kHalf * kOwn + round + i] +",
+     "own[0][round + i] = all[0][kHalf * kOwn + i] +"),
+    (RUNS, "sums of two threads in one place", "storage.sums + threadIdx.x % 128", "storage.sums + threadIdx.x % 64"),
+
+    (LONE, "sums are taken before they are there", "            ptx::named_barrier_sync(kBarrier, kThreads);\n            if", "            if"),
+    (LONE_TILES, "D over sums that are not taken yet",
+     "            ptx::named_barrier_sync(kBarrier, kThreads); // they may be written again\n", ""),
+    (LONE_TILES, "sums over what the other one still writes",
+     "        ptx::named_barrier_sync(kBarrier, kThreads); // both are done with the buffers\n", ""),
+    (LONE_TILES, "sums over what stores still read", "        epilogue.drain();\n        HandOver", "        HandOver"),
+    (LONE, "the half that the first one writes is handed over", "passed[i * 128] = all[0][kOwn + round + i];",
+     "passed[i * 128] = all[0][round + i];"),
+    (LONE, "the first one writes the other half", "own[0][round + i] = all[0][round + i];",
+     "own[0][round + i] = all[0][kOwn + round + i];"),
+    (LONE, "handed over to another thread", "passed[i * 128];", "passed[i * 128 ^ 1];"),
+
+    (RUNS, "a block's sums are read while the next one's are added", "            ptx::wgmma_wait<1>();\n            in_flight_.replace_by",
+     "            ptx::wgmma_wait<2>();\n            in_flight_.replace_by"),
+    (HALVES, "a stage goes back while it is multiplied", "            ptx::wgmma_wait<1>();\n            in_flight_.replace_by(stage);",
+     "            in_flight_.replace_by(stage);\n            ptx::wgmma_wait<1>();"),
+    (RUNS, "both blocks in one set of sums", "start_next<(kBlock + 1) % 2>();", "start_next<kBlock % 2>();"),
+    (HALVES, "the scales of the block before", "            reader.scales = reader.take();\n            add_run", "            add_run"),
+    (ONE_BY_ONE, "one by one: a stage goes back while it is multiplied",
+     "        ptx::wgmma_wait<0>();\n        in_flight_.release();\n        hold_next", "        in_flight_.release();\n        ptx::wgmma_wait<0>();\n        hold_next"),
+    (ONE_BY_ONE, "one by one: both blocks in one set of sums", "start_next<1 - kWhich>();", "start_next<kWhich>();"),
+    (ONE_BY_ONE, "the last block's sums are read while they are added", "        ptx::wgmma_wait<0>();\n        in_flight_.release();\n        add_done",
+     "        in_flight_.release();\n        add_done"),
+    (ONE_BY_ONE, "the stage before is multiplied again", "        stages_.look_ahead();\n        describe_next();\n    }", "        stages_.look_ahead();\n    }"),
+]
