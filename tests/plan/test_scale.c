@@ -679,6 +679,8 @@ Test(scale, squares_of_d_have_a_tile_of_their_own_for_few_rows)
     }
 }
 
+#define BY_COLUMNS " a_scale_layout=column b_scale_layout=column"
+
 /* Two blocks of 64 rows for each warpgroup, times scales of rows, are slower in clusters.
  * Scales that only columns have are better those of rows, also where few rows of D are
  * columns of the multiplication, which then have parts of K. */
@@ -700,7 +702,13 @@ Test(scale, promoted_scales_have_the_tiles_that_were_fastest)
         {"128x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 64, 1, 1, 1, 1},
         {"448x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
         {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 96, 1, 1, 1, 1},
-        {"400x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 160, 1, 1, 1, 1},
+        {"400x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 128, 160, 1, 1,
+         1, 1},
+        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 256, 48, 1, 1,
+         1, 1},
+        /* By rows those of 256 rows would be copied one by one. */
+        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 64, 1, 1, 1, 1},
+        {"64x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 64, 64, 1, 1, 1, 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;

@@ -42,6 +42,11 @@
  * (2026-11-26-h200-split-tail.jsonl). */
 #define FEW_STREAMS      1.02
 #define FILLED_ROWS_PART 0.10
+/* The same of weights that are the multiplication's B, in tiles of which warpgroups have
+ * blocks of K in turn, six stages: 64x5120x5120, 64x5120x7168 and 48x5120x4096 with 1x128
+ * and 128x128 took 1.17 of what was said of them without it in 80 CTAs of 64x128, 3.2 TB/s,
+ * and 64x64 of the weights' rows 0.91 to 0.98 (2026-11-27-h200-narrow-tiles.jsonl). */
+#define FEW_TURNS 1.35
 /* Few CTAs of a last round do not have enough on its way for all of memory's rate, of which
  * n of them have 1 - exp(-n / FEW_CTAS): fitted to twelve lists of 33 to 64 rows whose last
  * rounds have 12 to 92 CTAs and 1.1 to 4.4 TB/s (2026-11-27-h200-few-rows.jsonl). */
@@ -697,6 +702,20 @@ static double count_reread_bytes(const struct jg_trial *trial)
     return (REREAD_PART + UNEVEN_PART * missing * missing) * larger_bytes;
 }
 
+/* Do few CTAs stream all weights once? */
+static bool has_few_streams(const struct jg_trial *trial)
+{
+    return 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count;
+}
+
+/* ... as the multiplication's B, in turn? */
+static bool has_few_turns(const struct jg_trial *trial)
+{
+    const struct along smaller = find_smaller(trial);
+    return has_few_streams(trial) && !trial->product.d_is_transpose &&
+           trial->config.layout.k_turns == JG_K_TURNS_TAKEN && smaller.size <= smaller.tile;
+}
+
 /* Of memory. Where few CTAs have the weights on their way, and where copies of A fill rows
  * with zeros beside them, it gives less. */
 static double memory_slowness_of(const struct jg_trial *trial)
@@ -704,10 +723,11 @@ static double memory_slowness_of(const struct jg_trial *trial)
     const struct jg_product *product = &trial->product;
     const double tile_m = trial->config.layout.tile_m;
     const double missing = jg_larger(tile_m - (double)product->m.size, 0.0) / tile_m;
-    const bool has_few = 3 * trial->derived.busy_ctas < 2 * trial->facts->sm_count;
     const bool is_filled =
         fills_rows(trial) && !product->d_is_transpose && product->n.size > product->m.size;
-    return (has_few ? FEW_STREAMS : 1.0) *
+    return (has_few_turns(trial)     ? FEW_TURNS
+            : has_few_streams(trial) ? FEW_STREAMS
+                                     : 1.0) *
            (is_filled ? 1.0 + FILLED_ROWS_PART * missing : 1.0);
 }
 

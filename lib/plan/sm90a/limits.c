@@ -19,14 +19,15 @@ enum {
     WARPGROUP_THREADS = 128,
     MATH_WARPS = JG_SM90A_CONSUMERS * WARPGROUP_WARPS,
     MAX_REGISTERS = 168,       /* 65536 / 384, in steps of 8 */
-    WIDE_TRANSPOSE_ROWS = 256, /* and half as many columns */
-    OUTPUT_ROWS = 64,          /* of a store tile of D and of a box of a matrix */
-    MMA_COLUMNS = 64,          /* of a wgmma that the kernel has, a multiple of these */
-    TEAM_LANES = 64,           /* columns of D that a warpgroup has of a transposed tile */
+    WIDE_TRANSPOSE_ROWS = 256, /* and half as many columns, or the next */
+    NARROW_TRANSPOSE_COLUMNS = 48,
+    OUTPUT_ROWS = 64, /* of a store tile of D and of a box of a matrix */
+    MMA_COLUMNS = 64, /* of a wgmma that the kernel has, a multiple of these */
+    TEAM_LANES = 64,  /* columns of D that a warpgroup has of a transposed tile */
     /* Of transposed tiles, the last ones: where rows have scales of their own and columns
      * have none, and where there are any of blocks. */
     SCALED_ROWS_TILES = 2,
-    SCALED_TILES = 2,
+    SCALED_TILES = 3,
     COLUMNS_STEP = 16, /* those of a multiplication are multiples of it */
     MIN_STAGES = 2,
     MIN_SHIFTED_STAGES = 3, /* one is read until the next is full, one is under way */
@@ -45,9 +46,9 @@ const struct jg_sm90a_pair jg_sm90a_tiles[JG_SM90A_TILES] = {
 const struct jg_sm90a_pair jg_sm90a_pingpong_tiles[JG_SM90A_PINGPONG_TILES] = {
     {128, 192}, {128, 128}, {64, 256}, {128, 176}, {128, 160}};
 const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] = {
-    {128, 16},  {128, 32},  {128, 64}, {64, 32},   {64, 64},   {64, 96},
-    {64, 128},  {256, 16},  {256, 32}, {256, 64},  {64, 160},  {64, 192},
-    {128, 160}, {128, 192}, {128, 96}, {128, 112}, {128, 128}, {256, 128}};
+    {128, 16}, {128, 32},  {128, 64}, {64, 32},   {64, 64},  {64, 96},   {64, 128},
+    {256, 16}, {256, 32},  {256, 64}, {64, 160},  {64, 192}, {128, 160}, {128, 192},
+    {128, 96}, {128, 112}, {256, 48}, {128, 128}, {256, 128}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -417,10 +418,12 @@ static bool has_wide_transpose(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     return trial->product.d_is_transpose && layout->tile_m == WIDE_TRANSPOSE_ROWS &&
-           layout->tile_n == WIDE_TRANSPOSE_ROWS / 2;
+           (layout->tile_n == WIDE_TRANSPOSE_ROWS / 2 ||
+            layout->tile_n == NARROW_TRANSPOSE_COLUMNS);
 }
 
-/* A warpgroup has 64 columns of D, and 16 rows of it at least; or 128 of both. */
+/* A warpgroup has 64 columns of D, and 16 rows of it at least; or 128 of both, or 48 rows.
+ */
 static bool check_transposed(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;

@@ -30,6 +30,11 @@
 #define OVERLAPPED_COLUMN_CLK 2.5
 #define TURNS_PART            0.93
 
+/* Of a row whose scales lie by rows and are copied one by one: 256x48 with 1x128 of both
+ * took 1230 clocks a block so (432x3584x3584 22.1 us, by columns 17.8), 64x64 and 64x96 in
+ * turn 575 and 670 of 128 and 160 rows (2026-11-27-h200-narrow-tiles.jsonl). */
+#define COPIED_ROW_CLK 4.7
+
 /* Columns of a warpgroup. */
 enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, NARROW_COLUMNS = 64 };
 
@@ -73,6 +78,27 @@ static double count_overlapped_clk(const struct jg_trial *trial, int columns)
                      least_clk / ways);
 }
 
+/* Rows of a matrix whose scales no warp reads several at a time. */
+static int count_copied(const struct jg_matrix *matrix, int rows, int warps)
+{
+    const jit_gemm_scale *scale = &matrix->scale;
+    const bool by_rows = scale->kind == JIT_GEMM_SCALE_BLOCK && scale->block_mn == 1 &&
+                         scale->layout == JIT_GEMM_SCALE_LAYOUT_ROW;
+    return by_rows && warps == 0 ? rows : 0;
+}
+
+/* What the warp takes that copies a block's scales. */
+static double count_copied_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_row_warps *warps = &trial->derived.row_warps;
+    if (trial->product.a_rows == JIT_GEMM_ROWS_INDEXED) {
+        return 0.0;
+    }
+    return COPIED_ROW_CLK * (count_copied(&trial->product.a, layout->tile_m, warps->a) +
+                             count_copied(&trial->product.b, layout->tile_n, warps->b));
+}
+
 double jg_sm90a_scaled_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -86,10 +112,13 @@ double jg_sm90a_scaled_clk(const struct jg_trial *trial)
         return 0.0;
     }
     if (overlaps(trial, turns ? layout->tile_n : columns)) {
-        return count_overlapped_clk(trial, turns ? layout->tile_n : columns);
+        return jg_larger(count_overlapped_clk(trial, turns ? layout->tile_n : columns),
+                         count_copied_clk(trial));
     }
     const double column_clk =
         jg_sm90a_has_column_scales(product) ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK;
     const double part_clk = SCALED_PART_CLK + columns * column_clk;
-    return part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) * (turns ? TURNS_PART : 1.0);
+    return jg_larger(part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) *
+                         (turns ? TURNS_PART : 1.0),
+                     count_copied_clk(trial));
 }

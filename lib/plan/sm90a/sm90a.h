@@ -20,7 +20,7 @@ enum {
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
     JG_SM90A_TILES = 16,
     JG_SM90A_PINGPONG_TILES = 5,
-    JG_SM90A_TRANSPOSED_TILES = 18,
+    JG_SM90A_TRANSPOSED_TILES = 19,
     JG_SM90A_CLUSTERS = 3
 };
 
