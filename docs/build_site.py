@@ -85,7 +85,7 @@ def reference(staged):
     headers = sorted(path.name for path in (ROOT / "include" / "jit_gemm").glob("*.h")) + ["version.h"]
     for name in headers:
         write(staged / "docs" / "api" / f"{name[:-2]}.md",
-              [f"({name[:-2]}_8h)=\n# {name}\n", f"```{{doxygenfile}} {name}\n:project: jit_gemm\n```"])
+              [f"({name[:-2].replace('_', '__')}_8h)=\n# {name}\n", f"```{{doxygenfile}} {name}\n:project: jit_gemm\n```"])
     write(staged / "docs" / "api" / "index.md",
           ["# The headers\n", "C11, without a CUDA header; `jit_gemm.h` includes all but those of one purpose.\n",
            "```{toctree}\n:maxdepth: 1\n", *[name[:-2] for name in headers], "```"])

@@ -58,9 +58,11 @@ JIT_GEMM_API jit_gemm_status jit_gemm_range_parse_sized(const char *text,
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_range_parse(const char *text,
                                                   jit_gemm_range *ret_range);
+/** @cond */
 /* Who finds it by name has the struct of version 0.1; C and C++ have their own. */
 #define jit_gemm_range_parse(text, ret_range) \
     jit_gemm_range_parse_sized(text, sizeof(jit_gemm_range), ret_range)
+/** @endcond */
 
 /**
  * Finds the least set of kernels that serves a range of sizes, by the cost model: for each

@@ -52,9 +52,11 @@ JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse_sized(const char *text,
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse(const char *text,
                                                     jit_gemm_problem *ret_problem);
+/** @cond */
 /* Who finds it by name has the struct of version 0.1; C and C++ have their own. */
 #define jit_gemm_problem_parse(text, ret_problem) \
     jit_gemm_problem_parse_sized(text, sizeof(jit_gemm_problem), ret_problem)
+/** @endcond */
 
 /**
  * Writes the text form of a problem, without the keys that have their default.

@@ -193,7 +193,7 @@ def test_bench_refuses_what_it_does_not_measure():
     rows = ((["n=64", "k=64", "a=f16", "dynamic=m"], "dynamic size"),
             (["64x128x128", "e4m3", "d_scale=1x128", "groups=8"], "groups beside computed scales of D are not measured"),
             (["m=128", "n=64", "k=128", "e4m3", "d=bf16", "layout=tn", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column",
-              "b_scale_layout=column", "groups=8", "group_by=k_offsets", "--arch", "sm_100a"], "with k_offsets of a tensor or a vector"),
+              "b_scale_layout=column", "groups=8", "group_by=k_offsets", "--arch", "sm_100a"], "groups along K are measured with scales"),
             (["64x64x64", "f16", "groups=8", "--group-sizes", "1,2"], "2 sizes are given, the problem has 8 groups"),
             (["64x64x64", "f16", "groups=2", "--group-sizes", "1,x"], "or uniform or zipf"),
             (["64x64x64", "f16", "--group-sizes", "1,2"], "--group-sizes needs groups in a problem"))
