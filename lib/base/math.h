@@ -15,6 +15,12 @@ static inline int64_t jg_align_up(int64_t value, int64_t alignment)
     return jg_ceil_div(value, alignment) * alignment;
 }
 
+/* `power` is a power of two: no division, which a launch would wait for. */
+static inline bool jg_is_multiple(uint64_t value, uint64_t power)
+{
+    return (value & (power - 1)) == 0;
+}
+
 static inline int64_t jg_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;

@@ -71,10 +71,16 @@ jit_gemm_status jg_array_refuse_reserved(const struct jg_array *array,
                    array->description);
 }
 
+bool jg_array_is_absent(const jit_gemm_arg *arg)
+{
+    return arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 &&
+           arg->value == 0.0F;
+}
+
 jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
                                       const char *fact, const char *hint)
 {
-    if (arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 && arg->value == 0.0F) {
+    if (jg_array_is_absent(arg)) {
         return JIT_GEMM_OK;
     }
     const struct jg_array array = {.field = field};
@@ -141,7 +147,7 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text, "give a device address",
                        "the address of %s is NULL", array->description);
     }
-    if (pointer % element_bytes != 0) {
+    if (!jg_is_multiple(pointer, element_bytes)) {
         const struct field_name name = field_of(array, PART_POINTER);
         return jg_fail(
             JIT_GEMM_ERR_ARGUMENT, name.text, "give the address of a whole element",
@@ -149,7 +155,7 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
             "bytes of an element",
             (unsigned long long)pointer, array->description, (long long)element_bytes);
     }
-    if (pointer % alignment != 0) {
+    if (!jg_is_multiple(pointer, alignment)) {
         const struct field_name name = field_of(array, PART_POINTER);
         char hint[160];
         snprintf(hint, sizeof(hint), "align the address to %lld bytes%s",
@@ -163,38 +169,43 @@ static jit_gemm_status check_pointer(const struct jg_array *array, uint64_t poin
     return JIT_GEMM_OK;
 }
 
+static jit_gemm_status refuse_stride(const struct jg_array *array, enum part part,
+                                     int64_t stride, bool is_packed)
+{
+    const int64_t per_vector = 8 * array->alignment / jg_dtype_bits(array->dtype);
+    /* The next multiple, or the one before where 64 bits end. */
+    const int64_t below = stride - stride % per_vector;
+    const int64_t padded = below <= INT64_MAX - per_vector ? below + per_vector : below;
+    const uint64_t bits = (uint64_t)stride * (uint64_t)jg_dtype_bits(array->dtype);
+    char hint[224];
+    snprintf(hint, sizeof(hint),
+             "pad to a multiple of %lld elements, for instance %lld, and give that here%s",
+             (long long)per_vector, (long long)padded,
+             bits % 8 == 0 ? less_of(array, bits / 8).text : "");
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, field_of(array, part).text, hint,
+                   "the %sstride of %lld elements of %s is no multiple of %lld bytes",
+                   is_packed ? "packed " : "", (long long)stride, array->description,
+                   (long long)array->alignment);
+}
+
 /* A stride that the kernel can use: whole vectors, and within the reach of a map. */
 static jit_gemm_status check_stride(const struct jg_array *array, enum part part,
                                     int64_t stride, bool is_packed)
 {
-    const int64_t per_vector = 8 * array->alignment / jg_dtype_bits(array->dtype);
-    if (array->has_map && stride >= STRIDE_BYTES_LIMIT / jg_bytes_of(array->dtype, 1)) {
-        const struct field_name name = field_of(array, part);
+    if (array->has_map && (stride >= STRIDE_BYTES_LIMIT ||
+                           stride * jg_bytes_of(array->dtype, 1) >= STRIDE_BYTES_LIMIT)) {
         return jg_fail(
-            JIT_GEMM_ERR_UNSUPPORTED, name.text,
+            JIT_GEMM_ERR_UNSUPPORTED, field_of(array, part).text,
             "give the stride in elements, below 2^40 bytes",
             "a stride of %lld elements of %s is too large: TMA takes strides below 2^40 "
             "bytes",
             (long long)stride, array->description);
     }
-    if (per_vector > 1 && stride % per_vector != 0) {
-        const struct field_name name = field_of(array, part);
-        /* The next multiple, or the one before where 64 bits end. */
-        const int64_t below = stride - stride % per_vector;
-        const int64_t padded = below <= INT64_MAX - per_vector ? below + per_vector : below;
-        const uint64_t bits = (uint64_t)stride * (uint64_t)jg_dtype_bits(array->dtype);
-        char hint[224];
-        snprintf(hint, sizeof(hint),
-                 "pad to a multiple of %lld elements, for instance %lld, and give that "
-                 "here%s",
-                 (long long)per_vector, (long long)padded,
-                 bits % 8 == 0 ? less_of(array, bits / 8).text : "");
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, name.text, hint,
-                       "the %sstride of %lld elements of %s is no multiple of %lld bytes",
-                       is_packed ? "packed " : "", (long long)stride, array->description,
-                       (long long)array->alignment);
-    }
-    return JIT_GEMM_OK;
+    /* Modulo 2^64, which every alignment divides. */
+    const uint64_t bits = (uint64_t)stride * (uint64_t)jg_dtype_bits(array->dtype);
+    return jg_is_multiple(bits, 8 * (uint64_t)array->alignment)
+               ? JIT_GEMM_OK
+               : refuse_stride(array, part, stride, is_packed);
 }
 
 static jit_gemm_status resolve_ld(const struct jg_array *array,
@@ -388,13 +399,16 @@ jit_gemm_status jg_array_resolve(const struct jg_array *array, const jit_gemm_ar
     return JIT_GEMM_OK;
 }
 
-/* Of what only the device knows: an array of words of 8 bytes. */
-static jit_gemm_status check_device_array(const char *field, const char *what,
-                                          const char *description, uint64_t address)
+/* Of what only the device knows, an array of words of 8 bytes: is the address one of a
+ * word? */
+static bool is_word_address(uint64_t address)
 {
-    if (address % sizeof(uint64_t) == 0) {
-        return JIT_GEMM_OK;
-    }
+    return jg_is_multiple(address, sizeof(uint64_t));
+}
+
+static jit_gemm_status refuse_word_address(const char *field, const char *what,
+                                           const char *description, uint64_t address)
+{
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
                    "give the device address of an array of a word of 8 bytes per group",
                    "the address 0x%llx of the %s of %s is misaligned: no multiple of 8",
@@ -425,13 +439,15 @@ jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds)
 /* Without elements there is no memory, and without an array nobody looks for it. */
 static jit_gemm_status check_pointer_array(const struct jg_array *array, uint64_t pointer)
 {
-    const struct field_name name = field_of(array, PART_POINTER);
     if (pointer == 0 && array->rows > 0 && array->columns > 0) {
-        return jg_fail(JIT_GEMM_ERR_ARGUMENT, name.text,
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_POINTER).text,
                        "give the device address of an array of a uint64_t per group",
                        "the address of the addresses of %s is NULL", array->description);
     }
-    return check_device_array(name.text, "addresses", array->description, pointer);
+    return is_word_address(pointer)
+               ? JIT_GEMM_OK
+               : refuse_word_address(field_of(array, PART_POINTER).text, "addresses",
+                                     array->description, pointer);
 }
 
 jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
@@ -440,8 +456,10 @@ jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
 {
     JG_TRY(jg_array_check_parts(array, arg));
     JG_TRY(check_pointer_array(array, arg->pointer));
-    JG_TRY(check_device_array(lds_field(array->field).text, "leading dimensions",
-                              array->description, lds));
+    if (!is_word_address(lds)) {
+        return refuse_word_address(lds_field(array->field).text, "leading dimensions",
+                                   array->description, lds);
+    }
     if (arg->batch_stride != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, field_of(array, PART_BATCH_STRIDE).text,
                        "leave it zero",

@@ -65,6 +65,8 @@ jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
 /* ARGUMENT, for an array of leading dimensions where there are no groups by pointers. */
 jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds);
 
+/* Is all of it but `reserved` zero? */
+bool jg_array_is_absent(const jit_gemm_arg *arg);
 /* Checks that all of an argument but `reserved` is zero which the kernel does not take.
  * `fact` says why, such as "this problem has no C". ARGUMENT. */
 jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,

@@ -19,13 +19,16 @@ struct row_index {
 
 enum { INDICES = 2 };
 
+static const char d_description[] = "the index of D's rows";
+static const char a_description[] = "the index of A's rows";
+
 static void list_indices(const struct jg_problem *problem, const jit_gemm_args *args,
                          struct jg_kernel_params *params,
                          struct row_index ret_indices[INDICES])
 {
     ret_indices[0] = (struct row_index){"d_rows",
                                         "args.d_row_count",
-                                        "the index of D's rows",
+                                        d_description,
                                         "D",
                                         problem->d_rows,
                                         &args->d_rows,
@@ -34,7 +37,7 @@ static void list_indices(const struct jg_problem *problem, const jit_gemm_args *
                                         &params->d_row_count};
     ret_indices[1] = (struct row_index){"a_rows",
                                         "args.a_row_count",
-                                        "the index of A's rows",
+                                        a_description,
                                         "A",
                                         problem->a_rows,
                                         &args->a_rows,
@@ -43,24 +46,29 @@ static void list_indices(const struct jg_problem *problem, const jit_gemm_args *
                                         &params->a_row_count};
 }
 
+static jit_gemm_status refuse_reserved(const char *field, const char *description,
+                                       const jit_gemm_arg *given)
+{
+    const struct jg_array array = {.field = field, .description = description};
+    return jg_array_refuse_reserved(&array, given);
+}
+
 jit_gemm_status jg_row_index_check_reserved(const jit_gemm_args *args)
 {
-    const struct {
-        const jit_gemm_arg *given;
-        struct jg_array array;
-    } rows[] = {
-        {&args->d_rows, {.field = "d_rows", .description = "the index of D's rows"}},
-        {&args->a_rows, {.field = "a_rows", .description = "the index of A's rows"}}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].given->reserved != 0) {
-            return jg_array_refuse_reserved(&rows[i].array, rows[i].given);
-        }
+    if (args->d_rows.reserved != 0) {
+        return refuse_reserved("d_rows", d_description, &args->d_rows);
+    }
+    if (args->a_rows.reserved != 0) {
+        return refuse_reserved("a_rows", a_description, &args->a_rows);
     }
     return JIT_GEMM_OK;
 }
 
 static jit_gemm_status check_absent(const struct row_index *index)
 {
+    if (index->given_count == 0 && jg_array_is_absent(index->given)) {
+        return JIT_GEMM_OK; /* of every launch: nothing is worded for it */
+    }
     char hint[80], fact[80];
     snprintf(hint, sizeof(hint), "leave it zero, or give %s=indexed in the problem",
              index->field);
@@ -78,6 +86,11 @@ static jit_gemm_status resolve(const struct jg_problem *problem,
                                const struct jg_kernel_params *params,
                                const struct row_index *index, struct jg_extents *extents)
 {
+    *index->param = (struct jg_matrix_param){0};
+    *index->count = 0;
+    if (index->rows == JIT_GEMM_ROWS_IN_ORDER) {
+        return check_absent(index);
+    }
     const struct jg_array array = {.field = index->field,
                                    .description = index->description,
                                    .kind = "vector",
@@ -89,11 +102,6 @@ static jit_gemm_status resolve(const struct jg_problem *problem,
                                    .may_broadcast = true,
                                    .is_stacked = jg_is_stacked(problem->group_by),
                                    .extents = extents};
-    *index->param = (struct jg_matrix_param){0};
-    *index->count = 0;
-    if (index->rows == JIT_GEMM_ROWS_IN_ORDER) {
-        return check_absent(index);
-    }
     JG_TRY(jg_array_resolve(&array, index->given, index->param));
     const int64_t entries = array.columns * (array.is_stacked ? 1 : array.batch);
     const int64_t count = index->given_count != 0 ? index->given_count : entries;
