@@ -6,6 +6,7 @@
 #include "api/gemm.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "plan/first_kernel.h"
 
 struct jit_gemm_artifact {

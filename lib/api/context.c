@@ -16,7 +16,7 @@
 /* No kernel of ours comes near, on any machine that was tried. */
 enum { DEFAULT_COMPILE_LIMIT_MS = 120000 };
 
-/* -------------------------------------------------------------------- struct helpers */
+/* ------------------------------------------------------------------------- arguments */
 
 jit_gemm_status jg_check_pointer(const void *pointer, const char *name)
 {
@@ -36,26 +36,6 @@ jit_gemm_status jg_check_context(const jit_gemm_context *context)
                    "create a context after the fork, in the process that uses it",
                    "it was made by process %ld, and this is its child %ld",
                    (long)context->process, (long)getpid());
-}
-
-jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
-                                 const char *name)
-{
-    JG_TRY(jg_check_pointer(user, name));
-    /* The rules for the size, and for a tail that is unknown here, are those of an input.
-     */
-    unsigned char scratch[1024];
-    if (own_size > sizeof(scratch)) {
-        return jg_fail(JIT_GEMM_ERR_INTERNAL, name, "please report this",
-                       "a struct of %zu bytes is too large to check", own_size);
-    }
-    JG_TRY(jg_struct_import(user, scratch, own_size, name));
-    size_t size;
-    memcpy(&size, user, sizeof(size));
-    const size_t copied = size < own_size ? size : own_size;
-    memcpy((unsigned char *)user + sizeof(size), (const unsigned char *)own + sizeof(size),
-           copied - sizeof(size));
-    return JIT_GEMM_OK;
 }
 
 /* --------------------------------------------------------------------------- options */

@@ -61,13 +61,6 @@ jit_gemm_status jg_check_pointer(const void *pointer, const char *name);
  * threads that build with it nor the driver's state. */
 jit_gemm_status jg_check_context(const jit_gemm_context *context);
 
-/*
- * Gives a struct of the library's size to a caller who set struct_size: the rule of
- * jit_gemm.h. `name` is that of the argument. ARGUMENT, VERSION.
- */
-jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
-                                 const char *name);
-
 /* OK if kernels of the context's architecture can be loaded and run; otherwise the error
  * of the device that could not be opened. */
 jit_gemm_status jg_context_need_device(const jit_gemm_context *context);

@@ -5,6 +5,7 @@
 #include "api/context.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "jit_gemm/device.h"
 
 struct jit_gemm_timer {

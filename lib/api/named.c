@@ -4,6 +4,7 @@
 
 #include "api/context.h"
 #include "base/error.h"
+#include "base/struct.h"
 #include "jit_gemm/named_epilogues.h"
 #include "plan/dtype.h"
 

@@ -15,8 +15,9 @@ static bool is_size(size_t size, size_t own_size)
     return size >= sizeof(size) && size <= own_size + MAX_UNKNOWN_TAIL;
 }
 
-jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
-                                 const char *name)
+/* The size that a caller's struct says, whose tail beyond the library's is zero. */
+static jit_gemm_status check_user(const void *user, size_t own_size, const char *name,
+                                  size_t *ret_size)
 {
     if (user == NULL) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, name, "pass the address of a struct",
@@ -42,9 +43,29 @@ jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
                            size, own_size);
         }
     }
+    *ret_size = size;
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
+                                 const char *name)
+{
+    size_t size = 0;
+    JG_TRY(check_user(user, own_size, name, &size));
     memset(own, 0, own_size);
     memcpy(own, user, size < own_size ? size : own_size);
     memcpy(own, &own_size, sizeof(own_size));
+    return JIT_GEMM_OK;
+}
+
+jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
+                                 const char *name)
+{
+    size_t size = 0;
+    JG_TRY(check_user(user, own_size, name, &size));
+    const size_t copied = size < own_size ? size : own_size;
+    memcpy((unsigned char *)user + sizeof(size), (const unsigned char *)own + sizeof(size),
+           copied - sizeof(size));
     return JIT_GEMM_OK;
 }
 

@@ -13,9 +13,14 @@
 jit_gemm_status jg_struct_import(const void *user, void *own, size_t own_size,
                                  const char *name);
 
-/* The other way: gives the caller's struct of `size` bytes, which need not be filled in,
- * what the library has, and its size. ARGUMENT (NULL, no size), VERSION (`own` says
- * something where the caller's has ended); untouched on failure. */
+/* The other way: gives what the library has to a caller who set struct_size, and leaves
+ * what is past that. ARGUMENT, VERSION, as above; untouched on failure. */
+jit_gemm_status jg_struct_export(const void *own, size_t own_size, void *user,
+                                 const char *name);
+
+/* The same where the size is an argument, and so is written too: the caller's struct need
+ * not be filled in. ARGUMENT (NULL, no size), VERSION (`own` says something where the
+ * caller's has ended); untouched on failure. */
 jit_gemm_status jg_struct_fill(const void *own, size_t own_size, size_t size, void *user,
                                const char *name);
 
