@@ -57,9 +57,7 @@ void jg_manifest_print(const struct jg_device_facts *device, struct jg_record *r
     }
     const struct jg_epilogue *epilogue = NULL;
     for (size_t i = 0; (epilogue = jg_registry_at(epilogues, i)) != NULL; i++) {
-        char word[JIT_GEMM_NAME_SIZE + 16];
-        snprintf(word, sizeof(word), "epilogue=%s", epilogue->name);
-        if (jg_record_has_word(record, word)) {
+        if (jg_record_has_epilogue(record, epilogue->name)) {
             print_epilogue(epilogue, out);
         }
     }
@@ -423,16 +421,14 @@ static jit_gemm_status append_problem(struct jg_manifest *manifest,
 /* The epilogue that a problem names: one that stands before it, or the library's own. */
 static jit_gemm_status check_epilogue(const struct jg_manifest *manifest, const char *name)
 {
-    const struct jg_epilogue *epilogue = NULL;
-    struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
-    bool is_known = name[0] == '\0' || jg_named_epilogue_find(name) != NULL;
-    for (size_t i = 0;
-         !is_known && (epilogue = jg_registry_at(manifest->epilogues, i)) != NULL; i++) {
-        is_known = strcmp(epilogue->name, name) == 0;
-        jg_nearest_try(&nearest, epilogue->name, strlen(epilogue->name));
-    }
-    if (is_known) {
+    if (name[0] == '\0' || jg_named_epilogue_find(name) != NULL ||
+        jg_registry_has(manifest->epilogues, name)) {
         return JIT_GEMM_OK;
+    }
+    struct jg_nearest nearest = jg_nearest_begin(name, strlen(name));
+    const struct jg_epilogue *epilogue = NULL;
+    for (size_t i = 0; (epilogue = jg_registry_at(manifest->epilogues, i)) != NULL; i++) {
+        jg_nearest_try(&nearest, epilogue->name, strlen(epilogue->name));
     }
     jg_named_epilogue_nearest(&nearest);
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, "problem.epilogue",
@@ -445,7 +441,7 @@ static jit_gemm_status check_epilogue(const struct jg_manifest *manifest, const 
 /* Takes a range out of the text. */
 static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
 {
-    struct jg_manifest_problem item = {0};
+    struct jg_manifest_problem item = {.lines = 1};
     jit_gemm_range range;
     struct jg_problem canonical;
     JG_TRY(jg_range_take(text, &range, &item.has_range));
@@ -473,13 +469,21 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
                                     size_t size, struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
+    const size_t equal = jg_text_index_find(&manifest->lines, rest, size);
+    if (equal != JG_TEXT_INDEX_NONE) {
+        manifest->problems[equal].lines++;
+        return JIT_GEMM_OK;
+    }
     char *text = jg_copy_text(rest, size);
-    if (text == NULL) {
+    if (text == NULL || !jg_text_index_reserve(&manifest->lines)) {
+        jg_free(text);
         return jg_fail_memory();
     }
     const jit_gemm_status status = parse_problem(text, manifest);
     jg_free(text);
-    return jg_manifest_forward(reader, status);
+    JG_TRY(jg_manifest_forward(reader, status));
+    jg_text_index_add(&manifest->lines, rest, size, manifest->problem_count - 1);
+    return JIT_GEMM_OK;
 }
 
 /* The place of the next one; NULL: no memory. */
@@ -660,6 +664,7 @@ jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *
     }
     struct jg_lines reader = {.text = text, .size = size};
     const jit_gemm_status status = read_items(&reader, log, &manifest);
+    jg_text_index_free(&manifest.lines);
     if (status != JIT_GEMM_OK) {
         jg_manifest_free(&manifest);
         return status;

@@ -29,6 +29,7 @@
 
 #include "api/record.h"
 #include "api/registry.h"
+#include "base/text_index.h"
 #include "plan/arch.h"
 #include "plan/range.h"
 #include "plan/side_kernel.h"
@@ -40,8 +41,9 @@ struct jg_manifest_snippet {
     size_t line;                   /* of the same line in the manifest */
 };
 
-/* A line `problem`. */
+/* Equal lines `problem`. */
 struct jg_manifest_problem {
+    size_t lines;             /* how many */
     jit_gemm_problem problem; /* of the greatest size of a range */
     bool has_range;           /* the kernels of its bands are meant */
     struct jg_range range;
@@ -56,6 +58,7 @@ struct jg_manifest {
     size_t snippet_count, snippet_capacity;
     struct jg_manifest_problem *problems;
     size_t problem_count, problem_capacity;
+    struct jg_text_index lines; /* of the problems, in the text: while it is read */
     struct jg_side_kernel *sides;
     size_t side_count, side_capacity;
     const struct jg_arch

@@ -31,6 +31,7 @@ struct task {
     const struct jg_side_kernel *side;
     bool is_band; /* of the item, and then which kernel: */
     struct jg_band_kernel kernel;
+    size_t lines;       /* of the manifest that want it */
     jg_cache_name name; /* of the finished kernel's entry */
     uint32_t root;      /* that has it; 0: the cache folder */
 };
@@ -40,15 +41,16 @@ struct prewarm {
     jit_gemm_context *context;
     const struct jg_manifest *manifest;
     struct jg_targets targets;
-    struct task *tasks; /* owned; result.total of them */
-    size_t task_capacity;
+    struct task *tasks; /* owned */
+    size_t task_count, task_capacity;
     enum jg_code_kind code_kind;
     jit_gemm_policy policy; /* FORBID: everything must be there */
     jit_gemm_progress_fn progress;
     void *progress_user;
     struct jg_stop stop;
     jg_mutex mutex; /* guards the rest */
-    size_t next, done;
+    size_t next;    /* task */
+    size_t done;    /* of result.total */
     bool is_cancelled;
     jit_gemm_prewarm_result result;
     jit_gemm_status first_failure;
@@ -161,7 +163,7 @@ static bool take_task(struct prewarm *prewarm, size_t *ret_task)
 {
     pthread_mutex_lock(&prewarm->mutex);
     prewarm->is_cancelled |= jg_stop_is_asked(&prewarm->stop);
-    const bool found = !prewarm->is_cancelled && prewarm->next < prewarm->result.total;
+    const bool found = !prewarm->is_cancelled && prewarm->next < prewarm->task_count;
     if (found) {
         *ret_task = prewarm->next++;
     }
@@ -169,16 +171,18 @@ static bool take_task(struct prewarm *prewarm, size_t *ret_task)
     return found;
 }
 
-/* Called with the mutex held, so that progress is told one call at a time. */
-static void note_result(struct prewarm *prewarm, jit_gemm_status status,
-                        jit_gemm_origin origin)
+/* Called with the mutex held, so that progress is told one call at a time. Of equal lines
+ * one has compiled a kernel, which the others then have. */
+static void note_result(struct prewarm *prewarm, const struct task *task,
+                        jit_gemm_status status, jit_gemm_origin origin)
 {
     if (status == JIT_GEMM_OK) {
-        prewarm->result.cached += origin != JIT_GEMM_ORIGIN_COMPILED;
-        prewarm->result.compiled += origin == JIT_GEMM_ORIGIN_COMPILED;
+        const size_t compiled = origin == JIT_GEMM_ORIGIN_COMPILED;
+        prewarm->result.cached += task->lines - compiled;
+        prewarm->result.compiled += compiled;
         return;
     }
-    prewarm->result.failed++;
+    prewarm->result.failed += task->lines;
     if (prewarm->first_failure == JIT_GEMM_OK) {
         prewarm->first_failure = status;
         (void)jg_diagnostics_take(&prewarm->first_errors); /* NULL without memory */
@@ -189,7 +193,7 @@ static void note_result(struct prewarm *prewarm, jit_gemm_status status,
 
 static void tell_progress(struct prewarm *prewarm, const struct task *task)
 {
-    prewarm->done++;
+    prewarm->done += task->lines;
     if (prewarm->progress == NULL || prewarm->is_cancelled) {
         return;
     }
@@ -224,7 +228,7 @@ static void *work_through_tasks(void *user)
         if (status == JIT_GEMM_ERR_CANCELLED) {
             prewarm->is_cancelled = true;
         } else {
-            note_result(prewarm, status, origin);
+            note_result(prewarm, task, status, origin);
             tell_progress(prewarm, task);
         }
         pthread_mutex_unlock(&prewarm->mutex);
@@ -313,9 +317,9 @@ static void tally_task(struct prewarm *prewarm, const struct task *task,
     struct jg_build_found found;
     const jit_gemm_status status = find_task(prewarm, task, &found);
     if (status != JIT_GEMM_OK) {
-        note_result(prewarm, status, JIT_GEMM_ORIGIN_COMPILED);
+        note_result(prewarm, task, status, JIT_GEMM_ORIGIN_COMPILED);
     } else if (found.is_found) {
-        prewarm->result.cached++;
+        prewarm->result.cached += task->lines;
         if (found.made_ms > 0) {
             tally->found_count++;
             tally->found_ms += found.made_ms;
@@ -331,12 +335,12 @@ static void tally_task(struct prewarm *prewarm, const struct task *task,
 static jit_gemm_status estimate(struct prewarm *prewarm, uint32_t wanted_jobs)
 {
     jit_gemm_prewarm_result *result = &prewarm->result;
-    struct tally tally = {.missing =
-                              jg_alloc_array(result->total + 1, sizeof(tally.missing[0]))};
+    struct tally tally = {
+        .missing = jg_alloc_array(prewarm->task_count + 1, sizeof(tally.missing[0]))};
     if (tally.missing == NULL) {
         return jg_fail_memory();
     }
-    for (size_t i = 0; i < result->total; i++) {
+    for (size_t i = 0; i < prewarm->task_count; i++) {
         tally_task(prewarm, &prewarm->tasks[i], &tally);
     }
     const double found = (double)tally.found_count;
@@ -358,7 +362,7 @@ static jit_gemm_status estimate(struct prewarm *prewarm, uint32_t wanted_jobs)
 
 static jit_gemm_status add_task(struct prewarm *prewarm, const struct task *task)
 {
-    if (prewarm->result.total == prewarm->task_capacity) {
+    if (prewarm->task_count == prewarm->task_capacity) {
         const size_t capacity =
             prewarm->task_capacity > 0 ? prewarm->task_capacity * 2 : 16;
         struct task *tasks = jg_realloc(prewarm->tasks, capacity * sizeof(*tasks));
@@ -368,7 +372,8 @@ static jit_gemm_status add_task(struct prewarm *prewarm, const struct task *task
         prewarm->tasks = tasks;
         prewarm->task_capacity = capacity;
     }
-    prewarm->tasks[prewarm->result.total++] = *task;
+    prewarm->tasks[prewarm->task_count++] = *task;
+    prewarm->result.total += task->lines;
     return JIT_GEMM_OK;
 }
 
@@ -400,13 +405,15 @@ static jit_gemm_status list_tasks(struct prewarm *prewarm)
     for (size_t arch = 0; arch < prewarm->targets.count; arch++) {
         for (size_t i = 0; i < manifest->problem_count; i++) {
             struct task task = {.planned = &prewarm->targets.planned[arch],
-                                .item = &manifest->problems[i]};
+                                .item = &manifest->problems[i],
+                                .lines = manifest->problems[i].lines};
             JG_TRY(task.item->has_range ? add_range(prewarm, &task)
                                         : add_task(prewarm, &task));
         }
         for (size_t i = 0; i < manifest->side_count; i++) {
             const struct task task = {.planned = &prewarm->targets.planned[arch],
-                                      .side = &manifest->sides[i]};
+                                      .side = &manifest->sides[i],
+                                      .lines = 1};
             JG_TRY(add_task(prewarm, &task));
         }
     }
@@ -452,7 +459,7 @@ static jit_gemm_status fill_bundle(struct prewarm *prewarm, const char *path,
                                    struct jg_shipment *shipment)
 {
     jit_gemm_context *context = prewarm->context;
-    for (size_t i = 0; i < prewarm->result.total; i++) {
+    for (size_t i = 0; i < prewarm->task_count; i++) {
         const struct task *task = &prewarm->tasks[i];
         struct jg_cache *cache =
             task->root > 0 ? jg_roots_cache(context->roots, task->root) : context->cache;
@@ -541,8 +548,8 @@ static jit_gemm_status prewarm_manifest(struct prewarm *prewarm,
     jit_gemm_status status = JIT_GEMM_OK;
     if (options->only_estimate != 0) {
         status = estimate(prewarm, options->jobs);
-    } else if (prewarm->result.total > 0) {
-        const size_t jobs = count_jobs(options->jobs, prewarm->result.total);
+    } else if (prewarm->task_count > 0) {
+        const size_t jobs = count_jobs(options->jobs, prewarm->task_count);
         prewarm->result.jobs = (uint32_t)jobs;
         run_threads(prewarm, jobs);
     }

@@ -6,18 +6,15 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/text_index.h"
 #include "base/thread.h"
-
-struct record_item {
-    struct jg_hash hash;
-    char *text; /* owned */
-};
 
 struct jg_record {
     jg_mutex mutex;
-    struct record_item *items;
+    char **items; /* owned, and the texts */
     size_t count, capacity;
+    struct jg_text_index by_text;   /* of the items */
+    struct jg_text_index epilogues; /* that they name, in the items' texts */
 };
 
 struct jg_record *jg_record_create(void)
@@ -39,86 +36,85 @@ void jg_record_destroy(struct jg_record *record)
         return;
     }
     for (size_t i = 0; i < record->count; i++) {
-        jg_free(record->items[i].text);
+        jg_free(record->items[i]);
     }
     jg_free(record->items);
+    jg_text_index_free(&record->by_text);
+    jg_text_index_free(&record->epilogues);
     pthread_mutex_destroy(&record->mutex);
     jg_free(record);
 }
 
-/* A linear look at the hashes: a text is added when a kernel was built or loaded, which
- * costs a thousand times more. */
-static bool has_text(const struct jg_record *record, const struct jg_hash *hash,
-                     const char *text)
+static bool make_room_for_one(struct jg_record *record)
 {
-    for (size_t i = 0; i < record->count; i++) {
-        if (jg_hash_equal(&record->items[i].hash, hash) &&
-            strcmp(record->items[i].text, text) == 0) {
-            return true;
-        }
+    if (!jg_text_index_reserve(&record->by_text) ||
+        !jg_text_index_reserve(&record->epilogues)) {
+        return false;
     }
-    return false;
+    if (record->count < record->capacity) {
+        return true;
+    }
+    const size_t capacity = record->capacity > 0 ? record->capacity * 2 : 16;
+    char **items = jg_realloc(record->items, capacity * sizeof(*items));
+    if (items == NULL) {
+        return false;
+    }
+    record->items = items;
+    record->capacity = capacity;
+    return true;
 }
 
-static bool append_text(struct jg_record *record, const struct jg_hash *hash,
-                        const char *text)
+/* The name behind the word "epilogue=" of a line; its size is 0 if it has no such word. */
+static const char *find_epilogue(const char *text, size_t *ret_size)
 {
-    if (record->count == record->capacity) {
-        const size_t capacity = record->capacity > 0 ? record->capacity * 2 : 16;
-        struct record_item *items =
-            jg_realloc(record->items, capacity * sizeof(struct record_item));
-        if (items == NULL) {
-            return false;
-        }
-        record->items = items;
-        record->capacity = capacity;
-    }
-    char *copy = jg_copy_text(text, strlen(text));
+    static const char key[] = " epilogue=";
+    const char *word = strstr(text, key);
+    const char *name = word != NULL ? word + sizeof(key) - 1 : text;
+    *ret_size = word != NULL ? strcspn(name, " ") : 0;
+    return name;
+}
+
+static bool append(struct jg_record *record, const char *text, size_t size)
+{
+    char *copy = make_room_for_one(record) ? jg_copy_text(text, size) : NULL;
     if (copy == NULL) {
         return false;
     }
-    record->items[record->count].hash = *hash;
-    record->items[record->count].text = copy;
-    record->count++;
+    size_t name_size = 0;
+    const char *name = find_epilogue(copy, &name_size);
+    if (name_size > 0 &&
+        jg_text_index_find(&record->epilogues, name, name_size) == JG_TEXT_INDEX_NONE) {
+        jg_text_index_add(&record->epilogues, name, name_size, record->count);
+    }
+    jg_text_index_add(&record->by_text, copy, size, record->count);
+    record->items[record->count++] = copy;
     return true;
 }
 
 jit_gemm_status jg_record_add(struct jg_record *record, const char *text)
 {
-    const struct jg_hash hash = jg_hash_bytes(text, strlen(text));
+    const size_t size = strlen(text);
     pthread_mutex_lock(&record->mutex);
-    const bool is_kept = has_text(record, &hash, text) || append_text(record, &hash, text);
+    const bool is_kept =
+        jg_text_index_find(&record->by_text, text, size) != JG_TEXT_INDEX_NONE ||
+        append(record, text, size);
     pthread_mutex_unlock(&record->mutex);
     return is_kept ? JIT_GEMM_OK : jg_fail_memory();
 }
 
-static bool has_word(const char *text, const char *word)
+bool jg_record_has_epilogue(struct jg_record *record, const char *name)
 {
-    const size_t size = strlen(word);
-    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
-        if ((at == text || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool jg_record_has_word(struct jg_record *record, const char *word)
-{
-    bool found = false;
     pthread_mutex_lock(&record->mutex);
-    for (size_t i = 0; i < record->count && !found; i++) {
-        found = has_word(record->items[i].text, word);
-    }
+    const size_t found = jg_text_index_find(&record->epilogues, name, strlen(name));
     pthread_mutex_unlock(&record->mutex);
-    return found;
+    return found != JG_TEXT_INDEX_NONE;
 }
 
 void jg_record_print(struct jg_record *record, struct jg_str *out)
 {
     pthread_mutex_lock(&record->mutex);
     for (size_t i = 0; i < record->count; i++) {
-        jg_str_printf(out, "%s\n", record->items[i].text);
+        jg_str_printf(out, "%s\n", record->items[i]);
     }
     pthread_mutex_unlock(&record->mutex);
 }

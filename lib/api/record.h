@@ -16,8 +16,8 @@ struct jg_record *jg_record_create(void);
 void jg_record_destroy(struct jg_record *record);
 /* Keeps a copy unless the line is there. NO_MEMORY. */
 jit_gemm_status jg_record_add(struct jg_record *record, const char *text);
-/* Does any of the lines have this word, such as "epilogue=name"? */
-bool jg_record_has_word(struct jg_record *record, const char *word);
+/* Does any of the lines name this epilogue? */
+bool jg_record_has_epilogue(struct jg_record *record, const char *name);
 /* Appends them, each with a line feed. */
 void jg_record_print(struct jg_record *record, struct jg_str *out);
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text_index.h"
 #include "base/thread.h"
 #include "plan/named_epilogue.h"
 
@@ -16,7 +17,8 @@ struct list {
 
 struct jg_registry {
     jg_mutex mutex;
-    struct list own;   /* the caller's */
+    struct list own;              /* the caller's */
+    struct jg_text_index by_name; /* of these */
     struct list named; /* those of the library that were asked for: one per type of D */
 };
 
@@ -48,18 +50,17 @@ void jg_registry_destroy(struct jg_registry *registry)
     }
     free_list(&registry->own);
     free_list(&registry->named);
+    jg_text_index_free(&registry->by_name);
     pthread_mutex_destroy(&registry->mutex);
     jg_free(registry);
 }
 
-static const struct jg_epilogue *find_by_name(const struct list *list, const char *name)
+/* One of the caller's; NULL if there is none. Called with the mutex held. */
+static const struct jg_epilogue *find_by_name(struct jg_registry *registry,
+                                              const char *name)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i]->name, name) == 0) {
-            return list->items[i];
-        }
-    }
-    return NULL;
+    const size_t index = jg_text_index_find(&registry->by_name, name, strlen(name));
+    return index != JG_TEXT_INDEX_NONE ? registry->own.items[index] : NULL;
 }
 
 static bool make_room_for_one(struct list *list)
@@ -79,7 +80,7 @@ static bool make_room_for_one(struct list *list)
 }
 
 /* OK with *ret_is_known: the same one is there. Called with the mutex held. */
-static jit_gemm_status compare(const struct jg_registry *registry,
+static jit_gemm_status compare(struct jg_registry *registry,
                                const struct jg_epilogue *epilogue, bool *ret_is_known)
 {
     if (jg_named_epilogue_find(epilogue->name) != NULL) {
@@ -88,7 +89,7 @@ static jit_gemm_status compare(const struct jg_registry *registry,
                        "registering one",
                        "'%s' is an epilogue of the library", epilogue->name);
     }
-    const struct jg_epilogue *known = find_by_name(&registry->own, epilogue->name);
+    const struct jg_epilogue *known = find_by_name(registry, epilogue->name);
     if (known != NULL && !jg_epilogue_equal(known, epilogue)) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "epilogue.name",
                        "choose another name, or register exactly the same text and "
@@ -108,9 +109,11 @@ static jit_gemm_status add_or_compare(struct jg_registry *registry,
     if (is_known) {
         return JIT_GEMM_OK;
     }
-    if (!make_room_for_one(&registry->own)) {
+    if (!make_room_for_one(&registry->own) || !jg_text_index_reserve(&registry->by_name)) {
         return jg_fail_memory();
     }
+    jg_text_index_add(&registry->by_name, epilogue->name, strlen(epilogue->name),
+                      registry->own.count);
     registry->own.items[registry->own.count++] = epilogue;
     *ret_taken = true;
     return JIT_GEMM_OK;
@@ -144,25 +147,39 @@ jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log
     return JIT_GEMM_OK;
 }
 
-/* Called with the mutex of `registry` held; `other` is the caller's alone. */
+/* Takes or destroys those of `other` in their order; *ret_taken is how many of them.
+ * Called with the mutex of `registry` held. */
+static jit_gemm_status take_each(struct jg_registry *registry, const struct list *other,
+                                 size_t *ret_taken)
+{
+    for (size_t i = 0; i < other->count; i++) {
+        bool is_taken = false;
+        JG_TRY(add_or_compare(registry, other->items[i], &is_taken));
+        if (!is_taken) {
+            jg_epilogue_destroy(other->items[i]);
+        }
+        *ret_taken = i + 1;
+    }
+    return JIT_GEMM_OK;
+}
+
+/* Called with the mutex of `registry` held; `other` is the caller's alone, and of no use
+ * afterwards but to be destroyed. */
 static jit_gemm_status take_all(struct jg_registry *registry, struct jg_registry *other)
 {
     bool is_known = false;
     for (size_t i = 0; i < other->own.count; i++) {
         JG_TRY(compare(registry, other->own.items[i], &is_known));
     }
-    while (other->own.count > 0) { /* from the first one on, which keeps the order */
-        bool is_taken = false;
-        struct jg_epilogue *epilogue = other->own.items[0];
-        JG_TRY(add_or_compare(registry, epilogue, &is_taken));
-        other->own.count--;
-        memmove(other->own.items, other->own.items + 1,
+    size_t taken = 0;
+    const jit_gemm_status status = take_each(registry, &other->own, &taken);
+    jg_text_index_free(&other->by_name); /* which has names of those that have gone */
+    other->own.count -= taken;
+    if (other->own.count > 0) {
+        memmove(other->own.items, other->own.items + taken,
                 other->own.count * sizeof(struct jg_epilogue *));
-        if (!is_taken) {
-            jg_epilogue_destroy(epilogue);
-        }
     }
-    return JIT_GEMM_OK;
+    return status;
 }
 
 jit_gemm_status jg_registry_take_all(struct jg_registry *registry,
@@ -218,10 +235,18 @@ jit_gemm_status jg_registry_find(void *registry, const char *name, jit_gemm_dtyp
     if (named != NULL) {
         status = find_named(own, named, d, ret_epilogue);
     } else {
-        *ret_epilogue = find_by_name(&own->own, name);
+        *ret_epilogue = find_by_name(own, name);
     }
     pthread_mutex_unlock(&own->mutex);
     return status;
+}
+
+bool jg_registry_has(struct jg_registry *registry, const char *name)
+{
+    pthread_mutex_lock(&registry->mutex);
+    const bool is_there = find_by_name(registry, name) != NULL;
+    pthread_mutex_unlock(&registry->mutex);
+    return is_there;
 }
 
 const struct jg_epilogue *jg_registry_at(struct jg_registry *registry, size_t index)

@@ -5,6 +5,8 @@
 #ifndef JG_API_REGISTRY_H
 #define JG_API_REGISTRY_H
 
+#include <stdbool.h>
+
 #include "base/log.h"
 #include "plan/epilogue.h"
 
@@ -24,8 +26,8 @@ jit_gemm_status jg_registry_add(struct jg_registry *registry, struct jg_log *log
                                 const jit_gemm_epilogue *user);
 
 /* Moves the caller's epilogues of another registry, which nobody else uses: those that are
- * here already are destroyed. ARGUMENT, before any is moved: another one is here under one
- * of the names; NO_MEMORY. */
+ * here already are destroyed; then `other` is of no use but to be destroyed. ARGUMENT,
+ * before any is moved: another one is here under one of the names; NO_MEMORY. */
 jit_gemm_status jg_registry_take_all(struct jg_registry *registry,
                                      struct jg_registry *other);
 
@@ -35,6 +37,8 @@ void jg_epilogue_warn(const struct jg_epilogue *epilogue, struct jg_log *log);
 /* A jg_epilogue_find_fn; `registry` is the registry. */
 jit_gemm_status jg_registry_find(void *registry, const char *name, jit_gemm_dtype d,
                                  const struct jg_epilogue **ret_epilogue);
+/* Has the caller one of this name? */
+bool jg_registry_has(struct jg_registry *registry, const char *name);
 /* The caller's, in order of registration; NULL past the end. */
 const struct jg_epilogue *jg_registry_at(struct jg_registry *registry, size_t index);
 
