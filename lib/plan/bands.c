@@ -9,8 +9,12 @@
 #include "base/math.h"
 
 enum {
-    LEAST_STEP = 16,     /* rows that every tile has a multiple of */
-    STEPS_OF_OCTAVE = 64 /* from there on where a step is greater */
+    LEAST_STEP = 16,      /* rows that every tile has a multiple of */
+    STEPS_OF_OCTAVE = 64, /* from there on where a step is greater */
+    /* From here on there are few: with hundreds of tiles one more or less is nothing, and
+     * no other config is preferred. */
+    LARGE = 1 << 17,
+    STEPS_OF_LARGE = 8,
 };
 
 /* Nodes of the search for the least set; beyond them it takes the least that was found. A
@@ -58,7 +62,7 @@ static int64_t step_at(int64_t size)
     while (octave * 2 <= size) {
         octave *= 2;
     }
-    return jg_max(LEAST_STEP, octave / STEPS_OF_OCTAVE);
+    return jg_max(LEAST_STEP, octave / (octave < LARGE ? STEPS_OF_OCTAVE : STEPS_OF_LARGE));
 }
 
 /* Both ends of each step that the range has a part of. Counts them only without `sizes`. */
@@ -377,6 +381,7 @@ static jit_gemm_status complete_kernels(const struct sweep *sweep, struct jg_ban
 static jit_gemm_status make_bands(const struct sweep *sweep, struct jg_bands *bands)
 {
     size_t *served = jg_alloc_array(sweep->size_count, sizeof(size_t));
+    bands->size_count = sweep->size_count;
     bands->kernels = jg_alloc_array(sweep->least_count, sizeof(*bands->kernels));
     bands->bands = jg_alloc_array(sweep->size_count, sizeof(*bands->bands));
     if (served == NULL || bands->kernels == NULL || bands->bands == NULL) {

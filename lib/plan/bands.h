@@ -11,7 +11,8 @@
  * size that a kernel serves, where it matters most, unless the problem's config names it.
  *
  * Not each size is looked at: tiles have multiples of 16 rows. Looked at are both ends of
- * steps of 16 sizes up to 1024, then of 64 steps up to each power of two.
+ * steps of 16 sizes up to 1024, then of 64 steps up to each power of two, and of 8 from
+ * 131072 on.
  */
 #ifndef JG_PLAN_BANDS_H
 #define JG_PLAN_BANDS_H
@@ -37,6 +38,7 @@ struct jg_bands {
     size_t kernel_count;
     struct jg_band *bands; /* in the order of sizes, without gaps */
     size_t band_count;
+    size_t size_count; /* that were looked at */
 };
 
 /* As jg_config_choose, at any of the sizes; NO_MEMORY. Free it with jg_bands_free. */

@@ -200,6 +200,21 @@ Test(bands, of_one_size_are_what_is_chosen_for_it)
     jg_bands_free(&sweep.bands);
 }
 
+Test(bands, of_all_sizes_that_there_are_look_at_few_and_end_in_one)
+{
+    struct sweep some =
+        sweep_of("sm_90a", "n=512 k=512 a=bf16 dynamic=m", "m=1..131072 loss=5%");
+    struct sweep all =
+        sweep_of("sm_90a", "n=512 k=512 a=bf16 dynamic=m", "m=1..2147483647 loss=5%");
+
+    cr_expect_leq(all.bands.size_count, 1300, "%zu", all.bands.size_count);
+    cr_expect_geq(all.bands.size_count, some.bands.size_count + 14 * 8);
+    cr_expect_eq(all.bands.band_count, some.bands.band_count);
+    cr_expect_leq(all.bands.bands[all.bands.band_count - 1].first, 131072);
+    jg_bands_free(&some.bands);
+    jg_bands_free(&all.bands);
+}
+
 Test(bands, keep_what_the_config_names)
 {
     struct sweep sweep = sweep_of(
