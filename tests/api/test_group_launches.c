@@ -318,3 +318,45 @@ Test(group_launches, reductions_follow_the_numbers)
         close_launch(&launch);
     }
 }
+
+/* As many groups as there may be, next to all of them empty, the last one not. */
+Test(group_launches, there_may_be_4096_groups)
+{
+    enum { MOST = 4096, N = 16 };
+    static float many[MOST][N][K], out[ROWS][N];
+    static int32_t ends[MOST];
+    static int group_of[ROWS];
+    fill();
+    for (int i = 0; i < MOST * N * K; i++) {
+        many[i / K / N][i / K % N][i % K] = value(i * 5 + 3 + i / (N * K));
+    }
+    for (int i = 0, rows = 0; i < MOST; i++) {
+        for (int more = i % 100 == 31 ? i % 3 : i == MOST - 1; more > 0; more--) {
+            group_of[rows++] = i;
+        }
+        ends[i] = rows;
+    }
+    for (int i = 0; i < EMULATED_ARCHS; i++) {
+        struct launch launch =
+            open_launch(emulated_archs[i], "m=70 n=16 k=32 a=tf32 groups=4096");
+        jit_gemm_args args = launch.args;
+        args.b.pointer = emulated_upload(launch.context, many, sizeof(many));
+        args.group_sizes = emulated_upload(launch.context, ends, sizeof(ends));
+        emulated_check(jit_gemm_run(launch.gemm, &args, NULL));
+        emulated_check(
+            jit_gemm_device_download(launch.context, out, args.d.pointer, sizeof(out)));
+        for (int row = 0; row < ends[MOST - 1]; row++) {
+            for (int column = 0; column < N; column++) {
+                double wanted = 0;
+                for (int k = 0; k < K; k++) {
+                    wanted += (double)a[row][k] * (double)many[group_of[row]][column][k];
+                }
+                cr_assert_float_eq((double)out[row][column], wanted, 0.0, "row %d", row);
+            }
+        }
+        cr_expect(isnan(out[ends[MOST - 1]][0]));
+        emulated_free(launch.context, args.b.pointer);
+        emulated_free(launch.context, args.group_sizes);
+        close_launch(&launch);
+    }
+}
