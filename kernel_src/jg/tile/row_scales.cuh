@@ -27,12 +27,19 @@ class RowScaleFiller {
     using Operand = typename Select<kOfA, InputA<Config>, InputB<Config>>::Type;
     // Rows of both accumulators of a gated product lie at no one distance.
     enum : bool { kEvenly = Operand::kGateRows == 0 };
+    // Beside what reads groups and sizes four blocks of three and four rows were seen to
+    // spill.
+    enum : bool {
+        kReadsSizes = Config::kN == 0 || Config::kK == 0,
+        kReadsAll = Config::kM == 0 && Config::kN == 0 && Config::kK == 0,
+        kIsTight = Config::kGroups > 0 ? kReadsSizes || !kOfA : kReadsAll,
+    };
     enum : u32 {
         kCount = kOfA ? Slot::kACount : Slot::kBCount,
         kStep =
             32 * (kOfA ? Config::kARowWarps : Config::kBRowWarps), // to a lane's next row
         kOwn = (kCount + kStep - 1) / kStep,                       // rows of a lane
-        kAtOnce = kOwn <= 4 ? 4 : 2, // blocks of K, for which there are registers
+        kAtOnce = kOwn <= (kIsTight ? 2 : 4) ? 4 : 2, // blocks of K
     };
 
   public:
