@@ -166,6 +166,24 @@ Test(choose, stages_are_never_more_than_k_needs)
     expect_config("512x512x512 bf16", "stages=8");
 }
 
+/* Four blocks of K: a fifth stage changes nothing, and a third one is waited for. */
+Test(choose, a_ring_with_a_stage_for_each_block_is_not_waited_for)
+{
+    static const char *const text =
+        "448x128x224 bf16 batch=9 config=tile=64x64 cluster=1x1 swap_ab=1 stages=";
+    double predicted_us[3];
+    for (int i = 0; i < 3; i++) {
+        char problem[96];
+        snprintf(problem, sizeof(problem), "%s%d", text, 3 + i);
+        predicted_us[i] = choose(problem).derived.predicted_us;
+    }
+
+    cr_expect_gt(predicted_us[0], predicted_us[1]);
+    cr_expect_eq(predicted_us[1], predicted_us[2]);
+    expect_config("448x128x224 bf16 batch=9", "tile=64x64");
+    expect_config("64x64x64 bf16", "tile=128x16"); /* one block */
+}
+
 Test(choose, stages_hold_blocks_of_the_next_tiles_too)
 {
     expect_config("1024x1024x128 bf16 batch=4 config=tile=128x256 cluster=1x1", "stages=2");
