@@ -43,6 +43,37 @@ Test(choose_split, more_parts_than_a_cluster_takes_are_added_up_by_clusters_in_a
     }
 }
 
+Test(choose_split, a_part_has_no_stages_beyond_its_blocks)
+{
+    static const struct {
+        const char *problem, *config;
+        int stages;
+    } rows[] = {
+        {"16x576x4992 e4m3 d=bf16", "tile=64x32 swap_ab=1 split_k=5 split_order=cluster",
+         8},
+        {"16x576x4992 e4m3 d=bf16", "tile=64x32 swap_ab=1 split_k=2 split_order=cluster",
+         16}, /* of 20 */
+        {"16x576x4992 e4m3 d=bf16",
+         "tile=64x32 swap_ab=1 split_k=5 split_order=cluster stages=13", 13},
+        {"16x576x4992 e4m3 d=bf16 workspace=64m",
+         "tile=64x32 swap_ab=1 split_k=8 split_order=parallel", 5},
+        {"16x576x192 bf16", "tile=64x32 swap_ab=1 split_k=2 split_order=cluster", 2},
+        {"512x2048x256 bf16 workspace=64m",
+         "tile=128x128 cluster=1x1 split_k=2 split_order=serial", 2},
+        {"512x8192x256 bf16 workspace=64m", /* four of a CTA */
+         "tile=128x128 cluster=1x1 split_k=2 split_order=serial", 6},
+        {"16x576x64 bf16", "tile=64x32 swap_ab=1 split_k=1", 2}, /* no fewer */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[160];
+        snprintf(text, sizeof(text), "%s config=%s", rows[i].problem, rows[i].config);
+        const struct jg_choice choice = choose(text);
+
+        cr_expect_eq(choice.config.pipeline.stages, rows[i].stages, "%s: %d", text,
+                     choice.config.pipeline.stages);
+    }
+}
+
 /* One less than the driver counted on several, or as many as it is said to count. */
 Test(choose_split, clusters_of_parts_at_once_are_those_that_a_board_holds_mostly)
 {

@@ -104,13 +104,23 @@ static int count_streamed_stages(const struct jg_trial *trial)
     return (int)jg_max(least, jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 
+/* Of so many items of a CTA: a part of K has a part of its blocks. Stages that are never
+ * filled cost time: of eight problems in 2 to 7 parts six took 0.94 to 0.97 of it with
+ * three of them less, and two as much (2026-11-27-h200-choice-fresh.jsonl). */
+static int64_t count_needed_stages(const struct jg_trial *trial, int64_t tiles)
+{
+    const bool has_tail = trial->config.launch.split_tail > 0; /* whole tiles, too */
+    return tiles * (has_tail ? jg_split_whole_blocks(trial) : jg_split_blocks(trial));
+}
+
 static int choose_stages(const struct jg_trial *trial)
 {
     const struct jg_smem smem = jg_sm90a_smem(trial);
     const struct jg_stage_limits limits = jg_sm90a_stage_limits(trial);
     const int64_t tiles =
         jg_max(jg_ceil_div(count_tiles(trial), trial->facts->sm_count), 1);
-    const int fitting = jg_stages_choose(trial, &smem, &limits, tiles);
+    const int64_t needed = jg_max(count_needed_stages(trial, tiles), limits.least);
+    const int fitting = (int)jg_min(jg_stages_choose(trial, &smem, &limits, tiles), needed);
     return trial->product.d_is_transpose
                ? (int)jg_min(fitting, count_streamed_stages(trial))
                : fitting;
