@@ -187,6 +187,30 @@ Test(output, tiles_are_whole_where_they_end_with_d_as_it_lies)
     }
 }
 
+/* 256x256 of sm_100a has 515 clocks for a block of K, and 5,900 for gelu and a matrix. */
+Test(output, matrices_take_fragments_on_sm_100a_where_its_tensor_core_waits)
+{
+    static const struct {
+        const char *text;
+        enum jg_epilogue_kind kind;
+    } rows[] = {
+        {"8192x8192x256 bf16 c=bf16 config=mma=256x256", JG_EPILOGUE_FRAGMENTS},
+        {"8192x8192x4096 bf16 c=bf16 config=mma=256x256", JG_EPILOGUE_VECTORS},
+        {"8192x8192x4096 bf16 c=bf16 config=mma=256x256 acc_stages=1",
+         JG_EPILOGUE_FRAGMENTS},
+        {"8192x8192x256 bf16 c=f32 config=mma=256x256", JG_EPILOGUE_VECTORS},
+        {"8192x8192x256 bf16 d=f32 c=bf16 config=mma=256x256", JG_EPILOGUE_VECTORS},
+        {"8192x8192x256 bf16 c=bf16 config=mma=128x64 swap_ab=1", JG_EPILOGUE_VECTORS},
+        {"8192x8192x256 bf16 c=bf16 config=mma=256x256 split_k=2", JG_EPILOGUE_VECTORS},
+        {"512x512x256 bf16 c=bf16", JG_EPILOGUE_VECTORS}, /* a tile for each CTA */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_choice choice = plan_choose(jg_arch_find("sm_100a"), rows[i].text);
+
+        cr_expect_eq(choice.derived.output.epilogue, rows[i].kind, "%s", rows[i].text);
+    }
+}
+
 Test(output, chips_say_which_ring_brings_matrices)
 {
     static const struct {

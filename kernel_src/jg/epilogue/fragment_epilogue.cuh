@@ -42,20 +42,20 @@ class FragmentEpilogue {
         // Store tiles that a warp helps to fill.
         kAcross = Partition::kCols / (kTransposed ? Partition::kStepCols : kTileCols),
         kDown = Partition::kRows / (kTransposed ? kTileRows : Partition::kStepRows),
+        kStoreTiles = kDown * kAcross,
         // Of a step's lanes.
         kSteps = kTransposed ? kDown : kAcross,
     };
     // Vectors are read a store tile ahead, or where they are needed if the accumulators
     // leave no registers for that.
     enum : bool { kReadsAhead = !Config::kPlain && !Partition::kFewRegisters };
-    enum : u32 { kStoreTiles = kDown * kAcross };
     using Load = EpilogueLoad<Config, Epilogue, Partition>;
     using C = typename Config::C;
     static_assert(Epilogue::kHasFragments && (!Config::kHasC || Load::kLoadsOfC == 1),
                   "the plan chose fragments for what needs vectors");
     static_assert(Load::kLoads == 0 || (!kTransposed && kTileCols == Load::kCols &&
-                                        kTileWarps == Partition::kTeamWarps),
-                  "a step's boxes are those of a store tile");
+                                        kStoreTiles == Load::kSteps),
+                  "a step's boxes are those of the store tiles that a team fills at once");
     static_assert(kTransposed ? Partition::kRows % kTileRows == 0
                               : Partition::kCols % kTileCols == 0,
                   "store tiles fill a team's part");

@@ -214,6 +214,13 @@ static double count_waiting_clk(const struct jg_trial *trial, double main_clk,
     return jg_larger(epilogue->kept - main_clk, shown);
 }
 
+bool jg_sm100a_waits_for_epilogue(const struct jg_trial *trial)
+{
+    const double products_clk = (double)jg_split_blocks(trial) * count_mma_clk(trial);
+    const struct jg_sm100a_epilogue_clk epilogue = jg_sm100a_epilogue_clk(trial);
+    return count_waiting_clk(trial, products_clk, &epilogue) > 0.0;
+}
+
 /* Each CTA reads its share of all parts, and sends the sums to the last part's unless it
  * writes them itself. */
 static double count_cluster_sums_clk(const struct jg_trial *trial)

@@ -8,8 +8,8 @@
 /*
  * Of a warp, for 64 columns of D in its 32 lanes. Fragments: what 16 bits of an element
  * more take, for D in their own layout; a snippet, which multiplies by alpha one element at
- * a time; a vector that it reads; and scales of rows and of columns. Vectors: all of that
- * but matrices, each of which is loaded or stored in another layout.
+ * a time; a vector that it reads, a matrix, a C; and scales of rows and of columns.
+ * Vectors: all of that but matrices, each of which is loaded or stored in another layout.
  */
 #define FRAGMENTS         78.0
 #define FRAGMENTS_16_BITS 38.0
@@ -19,6 +19,7 @@
 #define LONG_CALL         512.0 /* 320 of silu, 500 of gelu and exp, 960 of tanh */
 #define VECTORS           320.0
 #define MATRIX            110.0
+#define FRAGMENTS_C       280.0 /* beta is 0 or not, for each element */
 #define QUANTISED         480.0 /* scales of D, and elements times their reciprocals */
 
 /* Of a warp that has its scheduler to itself; and of a step, until tensor memory has been
@@ -58,7 +59,8 @@ double jg_sm100a_step_instructions(const struct jg_trial *trial)
                           (epilogue != NULL ? LONG_CALL * epilogue->long_calls : 0.0);
     if (trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS) {
         return FRAGMENTS + FRAGMENTS_16_BITS * jg_dtype_bits(problem->d.dtype) / 16.0 +
-               (epilogue != NULL ? SNIPPET : 0.0) + common;
+               (epilogue != NULL ? SNIPPET : 0.0) +
+               (problem->c.dtype != JIT_GEMM_DTYPE_NONE ? FRAGMENTS_C : 0.0) + common;
     }
     return VECTORS + (problem->c.dtype != JIT_GEMM_DTYPE_NONE ? MATRIX : 0.0) +
            (problem->d.scale.kind != JIT_GEMM_SCALE_NONE ? QUANTISED : 0.0) + common;

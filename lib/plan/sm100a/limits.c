@@ -624,14 +624,29 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
                                        .tensor = EPILOGUE_WARPS};
 }
 
-static struct jg_output choose_output(const struct jg_trial *trial)
+static struct jg_output choose_output(const struct jg_trial *trial, bool reads_boxes)
 {
     const struct jg_output_facts facts = {.columns =
                                               columns_of_d(&trial->product, &trial->config),
                                           .ring_stages = count_load_stages(trial),
                                           .own_ring = true,
+                                          .reads_boxes = reads_boxes,
                                           .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
+}
+
+/*
+ * Matrices of 16 bits are read in the accumulators' own layout where a CTA has several
+ * tiles, and the tensor core waits for an epilogue by vectors: an eighth to a third fewer
+ * instructions for 64 columns (docs/sm100a-budget.md). Elsewhere nobody waits, and vectors
+ * compile in a seventh less, because fragments have 64 copies of a snippet and not 16.
+ */
+static bool reads_boxes(const struct jg_trial *trial)
+{
+    return !trial->product.d_is_transpose && trial->derived.shared_columns == 0 &&
+           trial->config.launch.split_k == 1 &&
+           trial->config.launch.scheduler != JG_SCHEDULER_SINGLE &&
+           jg_sm100a_waits_for_epilogue(trial);
 }
 
 /* Accumulators that share columns are read in turns from their end and from their
@@ -640,7 +655,7 @@ static bool check_shared_columns(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const int shared = jg_sm100a_shared_columns(&trial->product, config);
-    const struct jg_output output = choose_output(trial);
+    const struct jg_output output = choose_output(trial, false);
     if (shared == 0 || (output.epilogue == JG_EPILOGUE_FRAGMENTS && !output.reduces &&
                         output.loads_per_step == 0 && config->launch.split_k == 1)) {
         return true;
@@ -711,7 +726,10 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
-    trial->derived.output = choose_output(trial);
+    trial->derived.output = choose_output(trial, false);
+    if (reads_boxes(trial)) {
+        trial->derived.output = choose_output(trial, true);
+    }
     if (!jg_tiles_count(trial)) {
         return false;
     }

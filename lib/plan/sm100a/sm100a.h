@@ -73,6 +73,10 @@ struct jg_sm100a_epilogue_clk {
 };
 struct jg_sm100a_epilogue_clk jg_sm100a_epilogue_clk(const struct jg_trial *trial);
 
+/* Does the epilogue of the output that is derived keep an accumulator for longer than the
+ * tensor core takes for the products of a tile, or the only one at all? */
+bool jg_sm100a_waits_for_epilogue(const struct jg_trial *trial);
+
 /* Tiles of a cluster whose CTAs have parts of K: one, until sharing inputs beside them is
  * timed there. */
 extern const struct jg_part_cluster jg_sm100a_part_clusters[];
