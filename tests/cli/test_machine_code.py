@@ -50,16 +50,14 @@ FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
         "tile=128x96": [[*OF_ROWS, "groups=8", "group_by=counts", "dynamic=n,k"]], "tile=128x112": [[*OF_ROWS, "groups=8"]],
         "tile=128x128": [[*OF_ROWS, "dynamic=m,n,k"]]}
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
-THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"],
-                ["e4m3", "input_align=1"], ["s8", "input_align=2"], ["tf32", "input_align=4"],
-                ["bf16", "c=bf16", "groups=8", "group_by=pointers"], ["tf32", "groups=8", "group_by=pointers"],
+THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"], ["e4m3", "input_align=1"], ["s8", "input_align=2"],
+                ["tf32", "input_align=4"], ["bf16", "c=bf16", "groups=8", "group_by=pointers"], ["tf32", "groups=8", "group_by=pointers"],
                 ["e4m3", "input_align=8", "groups=8", "group_by=pointers"]]
 # Copied by a kernel first, of which 768 threads a multiprocessor hide what memory takes.
 COPIES = [["bf16", "input_align=2"], ["e4m3", "input_align=1"], ["tf32", "input_align=4"]]
 COPY_REGISTERS = 65536 // 768
 # Matrices by pointers that TMA loads, by maps that a kernel writes first.
-MAPPED = [["bf16", "groups=8", "group_by=pointers"], ["e4m3", "d=bf16", "groups=8", "group_by=pointers"],
-          ["f16", "layout=tt", "groups=8", "group_by=pointers"],
+MAPPED = [["bf16", "groups=8", "group_by=pointers"], ["e4m3", "d=bf16", "groups=8", "group_by=pointers"], ["f16", "layout=tt", "groups=8", "group_by=pointers"],
           ["bf16", "groups=8", "group_by=pointers", "pair=halves", "--epilogue", "d = silu(acc0) * acc1;"]]
 # Kinds of instructions that must be there, by chip; and the most instructions of one turn of the
 # loop that multiplies and of one that loads, of which the kernels have about 60 (93 where C or

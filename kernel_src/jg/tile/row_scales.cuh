@@ -39,7 +39,7 @@ class RowScaleFiller {
         kStep =
             32 * (kOfA ? Config::kARowWarps : Config::kBRowWarps), // to a lane's next row
         kOwn = (kCount + kStep - 1) / kStep,                       // rows of a lane
-        kAtOnce = kOwn <= (kIsTight ? 2 : 4) ? 4 : 2, // blocks of K
+        kAtOnce = kOwn <= (kIsTight ? 2 : 4) ? 4 : 2,              // blocks of K
     };
 
   public:
