@@ -44,6 +44,7 @@ struct jg_derived {
     struct jg_row_warps { /* that bring scales of A and of B which lie row by row; 0: they
                              are copied one by one, or there are none */
         int a, b;
+        int copies; /* that copy others, each in slots of its own */
     } row_warps;
     bool sums_in_ring;  /* are parts of K added up in the input ring's memory? */
     int64_t sums_bytes; /* of a CTA, in which they are; 0: they are not */

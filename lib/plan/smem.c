@@ -19,7 +19,10 @@ enum {
                               * rings of tiles leave */
     LEAST_SLOTS = 2,
     MOST_SLOTS = 8,
-    TURN_SLOTS = 6 /* of warpgroups that have every other one: half of them each */
+    TURN_SLOTS = 6, /* of warpgroups that have every other one: half of them each */
+    SHARED_SLOTS = 4 * JG_SCALE_COPY_WARPS,
+    MOST_SHARED_COLUMNS = 128, /* whose rings of tiles leave room for those */
+    MOST_SHARED_ROWS = 160
 };
 
 static int count_places(const jit_gemm_scale *scale, int rows)
@@ -28,6 +31,32 @@ static int count_places(const jit_gemm_scale *scale, int rows)
         return 0;
     }
     return scale->block_mn > 1 ? rows / PLACE_ROWS : rows;
+}
+
+/* Rows, or columns, whose scales lie row by row. */
+static int count_by_rows(const jit_gemm_scale *scale, int rows)
+{
+    const bool lies_by_rows = scale->kind == JIT_GEMM_SCALE_BLOCK && scale->block_mn == 1 &&
+                              scale->layout == JIT_GEMM_SCALE_LAYOUT_ROW;
+    return lies_by_rows ? rows : 0;
+}
+
+bool jg_shares_scale_copies(const struct jg_product *product,
+                            const struct jg_config *config)
+{
+    const int rows = count_by_rows(&product->a.scale, config->layout.tile_m) +
+                     count_by_rows(&product->b.scale, config->layout.tile_n);
+    return config->layout.k_turns == JG_K_TURNS_TAKEN &&
+           jg_product_promotes_scales(product) && rows > 0 && rows <= MOST_SHARED_ROWS;
+}
+
+static int count_turn_slots(const struct jg_product *product,
+                            const struct jg_config *config)
+{
+    return jg_shares_scale_copies(product, config) &&
+                   config->layout.tile_n <= MOST_SHARED_COLUMNS
+               ? SHARED_SLOTS
+               : TURN_SLOTS;
 }
 
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
@@ -41,7 +70,7 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
     const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
     const int64_t slots =
         config->layout.k_turns == JG_K_TURNS_TAKEN
-            ? TURN_SLOTS
+            ? count_turn_slots(product, config)
             : jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
     return (struct jg_scale_ring){(int)slots, slots * slot_bytes};
 }

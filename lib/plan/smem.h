@@ -28,6 +28,14 @@ struct jg_scale_ring {
     int slots; /* 0 where there are no such scales */
     int64_t bytes;
 };
+enum { JG_SCALE_COPY_WARPS = 3 /* all beside the one that loads tiles */ };
+/* Do so many warps copy scales one by one, each in slots of its own? Where math warpgroups
+ * have blocks of K in turn, and scales of some rows or columns lie row by row, of not too
+ * many: on an H100 1x128 of both took 0.84 of the time in 64x64, 0.90 in 64x96, and 1.16 in
+ * 64x128 and 1.24 in 64x160, where warps that read four blocks at once keep up
+ * (2026-11-28-h100-scale-copies.jsonl). */
+bool jg_shares_scale_copies(const struct jg_product *product,
+                            const struct jg_config *config);
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
                                       const struct jg_config *config);
 

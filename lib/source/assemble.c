@@ -497,6 +497,7 @@ static void print_resources(const struct jg_problem *problem,
     if (derived->scale_slots > 0) {
         print_number("kARowWarps", derived->row_warps.a, out);
         print_number("kBRowWarps", derived->row_warps.b, out);
+        print_number("kCopyWarps", derived->row_warps.copies, out);
         print_flag("kKTurns", derived->k_turns, out);
     }
     print_name("EvictFirst", "kEvictFirst", matrix_names[derived->evict_first], out);

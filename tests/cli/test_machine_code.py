@@ -48,7 +48,7 @@ FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
         "tile=128x256": [["bf16", "groups=8", "dynamic=k"], ["bf16", "groups=8", "group_by=counts", "dynamic=m,n,k"]],
         "tile=128x256 cluster=2x1 split_k=16 split_order=parallel": [["bf16", "c=f32", "d=f32", "dynamic=m,n,k"]],
         "tile=128x96": [[*OF_ROWS, "groups=8", "group_by=counts", "dynamic=n,k"]], "tile=128x112": [[*OF_ROWS, "groups=8"]],
-        "tile=128x128": [[*OF_ROWS, "dynamic=m,n,k"]]}
+        "tile=128x128": [[*OF_ROWS, "dynamic=m,n,k"]], "tile=64x64 k_turns=1": [[*OF_ROWS, "dynamic=m,n,k"]]}
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"], ["e4m3", "input_align=1"], ["s8", "input_align=2"],
                 ["tf32", "input_align=4"], ["bf16", "c=bf16", "groups=8", "group_by=pointers"], ["tf32", "groups=8", "group_by=pointers"],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Faults in how sm_90a's math warpgroups multiply sums by scales of blocks, take blocks of K in turn and
-hand sums over: jg/sm90a/scale_reader.cuh, scaled_blocks.cuh, k_turns.cuh, hand_over.cuh and mma_op.cuh."""
+hand sums over: jg/sm90a/scale_reader.cuh, scaled_blocks.cuh, k_turns.cuh, hand_over.cuh and mma_op.cuh; and in how
+several warps copy them, each to slots of its own: jg/tile/block_scales.cuh."""
 
 BOTH = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column", "--arch", "sm_90a", "--config"]
 FEW = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=128x128", "--arch", "sm_90a", "--config"]
@@ -16,6 +17,9 @@ THREADS = {"runs, loaded by threads": ["130x200x770", *BOTH[:5], "input_align=2"
 ONE_BY_ONE = {"one by one": ["270x330x700", *FEW, "tile=128x128 cluster=1x1 stages=3"]}
 NO_OVERLAP = {"in turn, without overlap": ["70x330x700", *BOTH, "tile=64x160 swap_ab=1 stages=2"]}
 AHEAD = {"two blocks of rows": ["270x330x450", *FEW, "tile=256x128 cluster=1x1 stages=2"]}
+# Scales by rows, which three warps copy; 11 blocks for each of a CTA's tiles.
+BY_ROWS = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "--arch", "sm_90a", "--config"]
+SHARED = {"copies by three warps": ["70x330x1400", *BY_ROWS, "tile=64x64 swap_ab=1 stages=4"]}
 # Tiles that one warpgroup multiplies: one for each of four multiprocessors, or as many as four, as it was planned.
 LONE = {"one multiplies": ["60x120x264", *HANDED, "tile=64x32 swap_ab=1 stages=2"]}
 LONE_TILES = {"one multiplies, several tiles": ["32x256x8", "bf16", "dynamic=m", "--m", "200", "--arch", "sm_90a", "--config",
@@ -83,6 +87,15 @@ FAULTS = [
     (LONE, "the first one writes the other half", "own[0][round + i] = all[0][round + i];",
      "own[0][round + i] = all[0][kOwn + round + i];"),
     (LONE, "handed over to another thread", "passed[i * 128];", "passed[i * 128 ^ 1];"),
+
+    (SHARED, "copies: those of A of the warp's block before", "                a_.skip();\n", ""),
+    (SHARED, "copies: those of B of the warp's block before", "                b_.skip();\n", ""),
+    (SHARED, "copies: a warp stays at another's slot", "                ring_.pass();\n                a_.skip();",
+     "                a_.skip();"),
+    (SHARED, "copies: all warps have all slots", "if (ring_.next() % kWarps != warp_)", "if (false)"),
+    (SHARED, "copies: the last warp's slots are nobody's", "if (warp < copying_warps<Config>()) {",
+     "if (warp + 1 == copying_warps<Config>()) {\n            return;\n        }\n        if (warp < copying_warps<Config>()) {"),
+    (SHARED, "copies: a slot waits for all warps", "(copies_scales<Config>() ? 32 : 0)", "32 * copying_warps<Config>()"),
 
     (RUNS, "a block's sums are read while the next one's are added", "            ptx::wgmma_wait<1>();\n            in_flight_.replace_by",
      "            ptx::wgmma_wait<2>();\n            in_flight_.replace_by"),

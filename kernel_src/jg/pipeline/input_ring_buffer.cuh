@@ -86,6 +86,19 @@ class InputProducer {
         return HeldStages<InputProducer>(*this);
     }
 
+    // Number of the stage that is acquired next.
+    JG_DEVICE u32 next() const
+    {
+        return state_.stage;
+    }
+
+    // Another fills the next stage. Who comes back to a stage must have filled it in the
+    // round before, or it could be two rounds ahead.
+    JG_DEVICE void pass()
+    {
+        state_.advance();
+    }
+
     // Blocks until the next stage is empty, and takes nothing.
     JG_DEVICE void peek() const
     {

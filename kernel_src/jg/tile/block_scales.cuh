@@ -11,7 +11,9 @@
 //
 // A warp of its own copies a block's scales to shared memory, some blocks ahead, into a
 // ring beside that of the input tiles: whatever their layout and address, and without a
-// register of those who use them.
+// register of those who use them. Where one cannot keep up there are several, each with
+// slots of its own: a slot is always filled by the same warp, which so is never more than
+// a round ahead of those who read it.
 //
 // A unit includes this where sums are promoted so; all others have what scale_slots.cuh
 // has.
@@ -28,6 +30,7 @@
 #include <jg/ptx/copy_async.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
+#include <jg/tile/scale_columns.cuh>
 #include <jg/tile/scale_slots.cuh>
 
 namespace jg {
@@ -93,7 +96,7 @@ struct ScaleSlots {
 };
 template <class Config, u32 kReaders, bool>
 class ScaleRing {
-    enum : u32 { // lanes of the warp that copies, and warps of rows
+    enum : u32 { // of a slot: lanes of the warp that copies, and warps of rows
         kFillers = (copies_scales<Config>() ? 32 : 0) + row_scale_warps<Config>()
     };
     using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
@@ -146,91 +149,6 @@ JG_DEVICE u32 end_of_scaled(const WorkItem &item, u32 k)
     return Config::kGroupBy == GroupBy::kKOffsets ? item.k_end : k;
 }
 
-// Where in the problem's matrix of `rows` the scales of row `row` of the product are, the
-// last ones of rows beyond. Of a gated product the matrix has the rows of acc0 and acc1
-// side by side, or one half after the other.
-template <class Operand, bool kGateHalves>
-JG_DEVICE u32 row_of_scales(u32 row, u32 rows)
-{
-    if constexpr (Operand::kGateRows == 0) {
-        return min_u32(row, rows - 1);
-    } else {
-        const u32 own = min_u32(Operand::row_of_half(row), rows / 2 - 1);
-        const u32 half = Operand::half(row);
-        return kGateHalves ? half * (rows / 2) + own : 2 * own + half;
-    }
-}
-
-// Of one matrix: the places of a lane, every 32nd of the slot's. They lie at one distance
-// in memory, so that one address serves all: addresses of each were spilled beside 256
-// rows. Rows of both accumulators of a gated product have an address each.
-template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount>
-class ScaleColumn {
-    enum : u32 { kOwn = (kCount + 31) / 32 };
-    enum : bool { kEvenly = Operand::kGateRows == 0 };
-    // Multiples of a distance that is no constant would be kept, too.
-    enum : u32 { kUnrolled = Scale::kRowsAreNeighbours || !kEvenly ? kOwn : 1 };
-    static_assert(32 * kRun % Scale::kBlockMn == 0 || kOwn == 1,
-                  "a whole number of blocks");
-
-  public:
-    // `rows`: of all the product's matrix has; `row`, `k`: the first of an item.
-    JG_DEVICE void begin(const MatrixParam &param, u32 rows, u32 row, u32 k, u32 batch)
-    {
-        const f32 *base = param.base<const f32>(batch);
-        step_ = Scale::address(base, param.ld, 0, 1) - base;
-        distance_ = Scale::address(base, param.ld, 32 * kRun / Scale::kBlockMn, 0) - base;
-        const u32 first = row + place(0) * kRun;
-        left_ = rows - min_u32(first, rows);
-#pragma unroll
-        for (u32 i = 0; i < (kEvenly ? 1 : kOwn); ++i) {
-            const u32 own =
-                row_of_scales<Operand, kGateHalves>(row + place(i) * kRun, rows);
-            sources_[i] =
-                Scale::address(base, param.ld, own / Scale::kBlockMn, k / Scale::kBlockK);
-        }
-    }
-    // Copies those of a block, zeros where K or the matrix has none, and goes on to the
-    // next.
-    JG_DEVICE void copy(f32 *target, bool exists)
-    {
-        const f32 *source = sources_[0];
-#pragma unroll kUnrolled
-        for (u32 i = 0; i < kOwn; ++i) {
-            const bool has_row = !kEvenly || 32 * i * kRun < left_;
-            if (kCount % 32 == 0 || place(i) < kCount) {
-                ptx::copy_async<4>(ptx::shared_address(target + place(i)),
-                                   reinterpret_cast<u64>(kEvenly ? source : sources_[i]),
-                                   exists && has_row ? 4 : 0);
-            }
-            if (kEvenly) {
-                source += distance_;
-            } else {
-                sources_[i] += step_;
-            }
-        }
-        if (kEvenly) {
-            sources_[0] += step_;
-        }
-    }
-
-  private:
-    static JG_DEVICE u32 place(u32 i)
-    {
-        return 32 * i + threadIdx.x % 32;
-    }
-
-    const f32 *sources_[kEvenly ? 1 : kOwn];
-    i64 step_, distance_;
-    u32 left_; // rows of the matrix from the lane's first on
-};
-template <class Operand, bool kGateHalves, u32 kRun, u32 kCount>
-class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount> {
-  public:
-    JG_DEVICE void begin(const MatrixParam &, u32, u32, u32, u32) {}
-    JG_DEVICE void copy(f32 *, bool) {}
-};
-
 // Of rows that an index names: indexed_scales.cuh.
 template <class Scale, u32 kCount, bool kKeeps>
 class IndexedScaleColumn;
@@ -238,15 +156,19 @@ class IndexedScaleColumn;
 template <class Config, class Ring, bool>
 class ScaleFiller {
     using Slot = ScaleSlot<Config>;
+    enum : u32 { kWarps = copying_warps<Config>() };
+    static_assert(kWarps <= 1 || Config::kScaleSlots % kWarps == 0,
+                  "each slot is one warp's");
     enum : bool {
         kHalves = Config::kGateHalves,
+        kUnrolls = kWarps > 1 && Slot::kACount + Slot::kBCount <= 128,
         kIndexedA = Config::kIndexedA && Slot::kACount > 0,
         kIndexedB = Config::kIndexedB && Slot::kBCount > 0,
     };
     template <bool kIndexed, class Scale, class Operand, u32 kRun, u32 kCount>
     using Column =
         typename Select<kIndexed, IndexedScaleColumn<Scale, kCount, Config::kThreadLoads>,
-                        ScaleColumn<Scale, Operand, kHalves, kRun, kCount>>::Type;
+                        ScaleColumn<Scale, Operand, kHalves, kRun, kCount, kUnrolls>>::Type;
     // Those that other warps bring (row_scales.cuh) are not copied.
     using CopiedA =
         typename Select<(Config::kARowWarps > 0), NoBlockScale, typename Slot::A>::Type;
@@ -254,12 +176,13 @@ class ScaleFiller {
         typename Select<(Config::kBRowWarps > 0), NoBlockScale, typename Slot::B>::Type;
 
   public:
+    // `warp`: among those that copy.
     template <class Params, class ShapeT>
     JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape,
-                          ScaleSlots<Config> &slots)
+                          ScaleSlots<Config> &slots, u32 warp = 0)
         : a_param_(params.a_scale), b_param_(params.b_scale), index_(params.a_rows),
           index_count_(params.a_row_count), m_(shape.m), n_(shape.n), k_(shape.k),
-          ring_(Ring::producer(slots)), slots_(slots)
+          warp_(warp), ring_(Ring::producer(slots)), slots_(slots)
     {
     }
 
@@ -274,9 +197,18 @@ class ScaleFiller {
     }
 
     // Blocks until a slot is empty, and copies those of the item's next block to it.
-    // Readers have it when they are there.
+    // Readers have it when they are there. Passes a slot that is another warp's.
     JG_DEVICE void fill()
     {
+        if constexpr (kWarps > 1) {
+            if (ring_.next() % kWarps != warp_) {
+                ring_.pass();
+                a_.skip();
+                b_.skip();
+                at_ += Config::kBlockK;
+                return;
+            }
+        }
         const ProducerStage stage = ring_.acquire_empty();
         Slot &slot = slots_.slot[stage.index];
         a_.copy(slot.a(), at_ < end_);
@@ -305,6 +237,7 @@ class ScaleFiller {
     const MatrixParam &index_;
     const u32 &index_count_; // rows of A that it may name
     u32 m_, n_, k_;
+    u32 warp_;
     u32 at_ = 0, end_ = 0; // elements of K
     Column<kIndexedA, CopiedA, InputA<Config>, Slot::kARun, Slot::kACount> a_;
     Column<kIndexedB, CopiedB, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;

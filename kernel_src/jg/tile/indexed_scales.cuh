@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // IndexedScaleColumn: the scales of blocks of rows that an index names, of the problem's A:
-// they lie as A's rows do. ScaleColumn of block_scales.cuh has those of rows in order.
+// they lie as A's rows do. ScaleColumn of scale_columns.cuh has those of rows in order.
 //
 // Called by one whole warp: begin with each item that has blocks of K, then copy once for
 // each block. Of rows beyond the matrix's end, or the group's,

@@ -18,7 +18,7 @@ class RowScaleFiller;
 template <class Config, u32 kRowCount, u32 kColumns, bool kHolds = false>
 class BlockScales;
 
-// Warps that bring scales which lie row by row (row_scales.cuh); 0: one copies all.
+// Warps that bring scales which lie row by row (row_scales.cuh); 0: all are copied.
 template <class Config>
 constexpr JG_DEVICE u32 row_scale_warps()
 {
@@ -40,24 +40,36 @@ constexpr JG_DEVICE bool copies_scales()
     }
 }
 
+// Warps that do so, each with slots of its own.
+template <class Config>
+constexpr JG_DEVICE u32 copying_warps()
+{
+    if constexpr (copies_scales<Config>()) {
+        return Config::kCopyWarps;
+    } else {
+        return 0;
+    }
+}
+
 template <class Config>
 constexpr JG_DEVICE u32 count_scale_warps()
 {
-    return copies_scales<Config>() + row_scale_warps<Config>();
+    return copying_warps<Config>() + row_scale_warps<Config>();
 }
 
-// All of the role of warp `warp` of those: the first copies, if there is something to copy.
+// All of the role of warp `warp` of those: the first ones copy, if there is something to
+// copy.
 template <class Config, class Ring>
 struct ScaleWarps {
     template <class Params, class ShapeT, class Work>
     static JG_DEVICE void run(const Params &params, const ShapeT &shape,
                               ScaleSlots<Config> &slots, u32 warp, Work &work)
     {
-        if (copies_scales<Config>() && warp == 0) {
-            fill_slots(ScaleFiller<Config, Ring>(params, shape, slots), work);
+        if (warp < copying_warps<Config>()) {
+            fill_slots(ScaleFiller<Config, Ring>(params, shape, slots, warp), work);
             return;
         }
-        const u32 of_rows = warp - copies_scales<Config>();
+        const u32 of_rows = warp - copying_warps<Config>();
         if constexpr (Config::kARowWarps > 0) {
             if (of_rows < Config::kARowWarps) {
                 fill_slots(

@@ -724,6 +724,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
                          jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
     trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.row_warps = (struct jg_row_warps){.copies = 1};
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial, false);

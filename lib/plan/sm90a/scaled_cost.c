@@ -95,8 +95,9 @@ static double count_copied_clk(const struct jg_trial *trial)
     if (trial->product.a_rows == JIT_GEMM_ROWS_INDEXED) {
         return 0.0;
     }
-    return COPIED_ROW_CLK * (count_copied(&trial->product.a, layout->tile_m, warps->a) +
-                             count_copied(&trial->product.b, layout->tile_n, warps->b));
+    return COPIED_ROW_CLK / (double)jg_max(warps->copies, 1) *
+           (count_copied(&trial->product.a, layout->tile_m, warps->a) +
+            count_copied(&trial->product.b, layout->tile_n, warps->b));
 }
 
 double jg_sm90a_scaled_clk(const struct jg_trial *trial)

@@ -37,6 +37,9 @@ static bool is_copied(const struct jg_matrix *matrix, int rows)
 struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes_items)
 {
     const struct jg_product *product = &trial->product;
+    if (jg_shares_scale_copies(product, &trial->config)) {
+        return (struct jg_row_warps){.copies = JG_SCALE_COPY_WARPS};
+    }
     const int all_a = count_rows(product, &product->a, trial->config.layout.tile_m);
     const int b = count_rows(product, &product->b, trial->config.layout.tile_n);
     /* Of both in 256x128 those of A are copied one by one: by warps for both the loop that
@@ -46,12 +49,13 @@ struct jg_row_warps jg_sm90a_row_warps(const struct jg_trial *trial, bool passes
     const int a = both_large ? 0 : all_a;
     if (!jg_product_promotes_scales(product) || jg_loads_by_threads(product) ||
         a + b < LEAST_ROWS || (both_large && (passes_items || b > all_a))) {
-        return (struct jg_row_warps){0};
+        return (struct jg_row_warps){.copies = 1};
     }
     const bool copies = is_copied(&product->a, a) || is_copied(&product->b, b);
     const int warps = SPARE_WARPS - (passes_items ? 1 : 0) - (copies ? 1 : 0);
     const int of_a = a == 0 ? 0 : b == 0 ? warps : a < b ? 1 : warps - 1;
     return (struct jg_row_warps){
+        .copies = 1,
         .a = (int)jg_min(of_a, jg_ceil_div(a, WARP_ROWS)),
         .b = b == 0 ? 0 : (int)jg_min(warps - of_a, jg_ceil_div(b, WARP_ROWS))};
 }

@@ -32,6 +32,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     static constexpr u32 kARowWarps = kAMn != 1 || kByColumns ? 0 : kRows == 256 ? 1 : 2;
     static constexpr u32 kBRowWarps =
         kBMn != 1 || !kByColumns || kGroup != 1 || kCols % 32 != 0 ? 0 : 2;
+    static constexpr u32 kCopyWarps = 1;
     static constexpr u32 kALoadedRows = kRows;
     static constexpr u32 kBLoadedRows = kCols / kGroup;
     static constexpr bool kPromotesSums = true, kIndexedA = false, kIndexedB = false;
@@ -41,6 +42,12 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
                                         : kPairs == Pairs::kNeighbours ? 1
                                         : kPairs == Pairs::kInColumns  ? kTeamCols / 2
                                                                        : kTeamCols;
+};
+
+/* The same, whose scales several warps copy. */
+template <class Config>
+struct SharedConfig : Config {
+    static constexpr u32 kCopyWarps = 3, kARowWarps = 0, kBRowWarps = 0;
 };
 
 /* Sizes of a launch. */
@@ -64,9 +71,10 @@ class FilledSlots {
         host::clear_shared(0xff); /* NaN */
         host::barriers.clear();
         Ring::init_barriers(slots());
-        if constexpr (jg::copies_scales<Config>()) {
-            fill(item,
-                 [&] { return jg::ScaleFiller<Config, Ring>(params, shape, slots()); });
+        for (u32 warp = 0; warp < jg::copying_warps<Config>(); ++warp) {
+            fill(item, [&] {
+                return jg::ScaleFiller<Config, Ring>(params, shape, slots(), warp);
+            });
         }
         fill_rows<true, Config::kARowWarps>(params, shape, item);
         fill_rows<false, Config::kBRowWarps>(params, shape, item);

@@ -197,6 +197,25 @@ TEST(scales, accumulators_of_sm_90a_have_those_of_their_rows_and_columns)
     check_columns_sm90a<128, 128, 128>();
 }
 
+// Of A by rows or columns, of B the other way.
+template <u32 kRows, u32 kCols, u32 kAMn, u32 kBMn, bool kByColumns>
+void check_shared_sm90a()
+{
+    ScalesCheck<ScaledSumsSm90a,
+                SharedConfig<ScaledConfig<kRows, kCols, 1, kCols / 2, Pairs::kNone, false,
+                                          kAMn, kBMn, kByColumns>>>()
+        .run();
+}
+
+TEST(scales, several_warps_that_copy_fill_each_slot_once)
+{
+    check_shared_sm90a<64, 64, 1, 1, true>();
+    check_shared_sm90a<64, 64, 1, 128, false>();
+    check_shared_sm90a<64, 128, 1, 1, false>();
+    check_shared_sm90a<64, 128, 128, 1, true>();
+    check_shared_sm90a<64, 128, 0, 1, true>();
+}
+
 TEST(scales, accumulators_of_pairs_have_those_of_their_columns_on_sm_90a)
 {
     check_runs_sm90a<64, 256, 128, Pairs::kInColumns, false>();
