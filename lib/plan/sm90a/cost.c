@@ -76,7 +76,7 @@
 #define SCALED_WAIT_CLK       50.0 /* the same beside scales of blocks, whose own are below */
 #define L2_BYTES_CLK          46.0
 #define L2_BYTES_CLK_HELD     96.0
-#define L2_BYTES_CLK_TURNS    56.0 /* parts of K, whose blocks warpgroups have in turn */
+#define L2_BYTES_CLK_TURNS    62.0 /* parts of K, whose blocks warpgroups have in turn */
 #define L2_BYTES_CLK_ALL_HELD 72.0
 #define HELD_PART             0.45
 /* What neighbours have in common comes from L2 once, where they ask for it at about the
@@ -121,7 +121,9 @@
  * lacks all of its rows, for one whose tiles are whole; by the square of the part that it
  * lacks. It runs ahead of the others, too: 304x1792x7168 took 30.7 us in tiles of 96
  * columns, of which the last has 16, and 20.0 in tiles of 64 rows, of which it has 48
- * (2026-11-26-h200-holdout.jsonl). */
+ * (2026-11-26-h200-holdout.jsonl). Parts of K beside scales of blocks do, too:
+ * 160x2048x7168 took 13.3 us in 64x128 and 18.6 in its transpose, and 11.3 in 64x160
+ * (2026-11-27-h200-scale-copies.jsonl). */
 #define UNEVEN_DRAW 0.8
 /* Where groups have a B each, of which few tiles of rows make use while it passes. Of eight
  * runs with 512 rows in each (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and
@@ -416,6 +418,9 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
     const double drawn = count_drawn_bytes(trial);
+    const struct along smaller = find_smaller(trial);
+    const double missing = missing_part_of(&smaller);
+    const double uneven = 1.0 + UNEVEN_DRAW * missing * missing;
     if (has_shared_parts(trial)) {
         return count_part_draw_clk(trial, drawn, (rows + columns) * row_bytes);
     }
@@ -424,7 +429,10 @@ static double count_draw_clk(const struct jg_trial *trial)
         const double taken_clk = has_large_byte_groups(trial)
                                      ? (rows + columns) * row_bytes / TAKEN_BYTES_CLK_GROUPS
                                      : 0.0;
-        return jg_larger((drawn - SHARED_PART * count_common_bytes(trial)) /
+        const bool is_uneven = jg_product_promotes_scales(&trial->product) &&
+                               trial->product.group_by == JIT_GEMM_GROUP_NONE;
+        return jg_larger((is_uneven ? uneven : 1.0) *
+                             (drawn - SHARED_PART * count_common_bytes(trial)) /
                              l2_rate_of(trial),
                          taken_clk);
     }
@@ -433,15 +441,12 @@ static double count_draw_clk(const struct jg_trial *trial)
     if (!jg_raster_has_one_wave(trial)) {
         return far_clk;
     }
-    const struct along smaller = find_smaller(trial);
-    const double missing = missing_part_of(&smaller);
     const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
     const double taken_rate =
         trial->derived.one_multiplies ? TAKEN_BYTES_CLK_ALONE : TAKEN_BYTES_CLK;
     const double taken = jg_lesser(taken_rate * share, L2_BYTES_CLK_HELD);
-    return (1.0 + UNEVEN_DRAW * missing * missing) *
-           jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
-                                        shared / (SHARED_BYTES_CLK_CTA * share)));
+    return uneven * jg_lesser(far_clk, jg_larger((rows + columns) * row_bytes / taken,
+                                                 shared / (SHARED_BYTES_CLK_CTA * share)));
 }
 
 /* The part of what all CTAs draw that comes from memory: A and B, each once. */
