@@ -76,8 +76,7 @@ GELU_R = [GELU[0], "d = gelu(acc + bias) + r;", *GELU[2:], "--operand", "r:matri
 WAYS_OUT = [
     ([], 0, 122),
     (GELU, 0, 730),
-    (["--epilogue", "d = gelu_tanh(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 795),
-    (["--epilogue", "d = silu(acc + bias);", "--operand", "bias:row_vector:bf16"], 0, 535),
+    ([GELU[0], "d = gelu_tanh(acc + bias);", *GELU[2:]], 0, 795), ([GELU[0], "d = silu(acc + bias);", *GELU[2:]], 0, 535),
     (GELU_R, 32 * 64 // 8 // 32 // 2, 1005),
     (GELU_R, 0, 885, "4096x4096x512"),  # by fragments, as the tensor core waits for it
 ]
