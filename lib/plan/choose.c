@@ -578,6 +578,7 @@ static jit_gemm_status begin_choice(const struct jg_arch *arch,
     JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
     resolve(arch, problem, override);
     *best = (struct jg_trial){.problem = problem, .facts = facts, .override = override};
+    memcpy(best->sizes, problem->typical_sizes, sizeof(best->sizes));
     (void)jg_trial_reject(best, "%s has no candidates", arch->name);
     return JIT_GEMM_OK;
 }
@@ -670,6 +671,7 @@ double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *pr
     struct jg_config_override whole = *config;
     resolve(arch, problem, &whole);
     struct jg_trial trial = {.problem = problem, .facts = facts, .override = &whole};
+    memcpy(trial.sizes, problem->typical_sizes, sizeof(trial.sizes));
     apply_override(&whole, &trial.config);
     examine(arch, &trial);
     return is_usable(&trial) ? trial.derived.predicted_us : (double)INFINITY;

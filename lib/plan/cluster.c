@@ -269,7 +269,7 @@ static bool saves_tiles_by_turns(const struct jg_trial *trial)
     const double b_bytes =
         (double)product->n.size * (double)product->k.size * (double)bits / 8.0;
     const bool promotes = trial->derived.promotes_sums;
-    if (jg_has_typical_sizes(trial->problem) && promotes) {
+    if (jg_plans_sizes(trial) && promotes) {
         return trial->derived.turns_last; /* and no average hides it */
     }
     return trial->derived.turns_last && !promotes &&

@@ -578,7 +578,7 @@ static bool count_typical(const jit_gemm_size_run *runs, const struct jg_group_f
 bool jg_groups_count_tiles(const struct jg_trial *trial, bool turns_last,
                            int64_t *ret_tiles)
 {
-    const bool are_given = jg_has_typical_sizes(trial->problem);
+    const bool are_given = jg_plans_sizes(trial);
     const struct jg_product product = jg_typical_product(trial);
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_group_frame frame =
@@ -586,8 +586,7 @@ bool jg_groups_count_tiles(const struct jg_trial *trial, bool turns_last,
     const int64_t ctas = (int64_t)layout->cluster_m * layout->cluster_n;
     /* Of small groups most would be turned and share nothing, which is not counted. */
     turns_last &= frame.rows >= (are_given ? JG_TURNED_GROUP_ROWS : JG_LARGE_GROUP_ROWS);
-    const bool fits = are_given ? count_typical(trial->problem->typical_sizes, &frame,
-                                                turns_last, ret_tiles)
+    const bool fits = are_given ? count_typical(trial->sizes, &frame, turns_last, ret_tiles)
                                 : jg_mul_checked(count_along(&product, &frame, turns_last),
                                                  frame.across, ret_tiles);
     return fits && jg_mul_checked(*ret_tiles, ctas, ret_tiles);

@@ -12,8 +12,10 @@ enum { JG_REASON_SIZE = 320 };
 struct jg_trial {
     const struct jg_problem *problem;
     const struct jg_device_facts *facts;
-    const struct jg_config_override *override; /* what the problem's config names */
-    struct jg_product product;                 /* of the config */
+    const struct jg_config_override *override;   /* what the problem's config names */
+    jit_gemm_size_run sizes[JIT_GEMM_SIZE_RUNS]; /* of groups, those of the problem, or
+                                                    assumed; zero: neither */
+    struct jg_product product;                   /* of the config */
     struct jg_config config;
     struct jg_derived derived;   /* of the config, where it can be */
     char reason[JG_REASON_SIZE]; /* why the config cannot be; "" if it can */

@@ -27,6 +27,15 @@ static inline bool jg_has_typical_sizes(const struct jg_problem *problem)
     return problem->typical_sizes[0].groups > 0;
 }
 
+/* Are there sizes to plan for, given or assumed? */
+static inline bool jg_plans_sizes(const struct jg_trial *trial)
+{
+    return trial->sizes[0].groups > 0;
+}
+/* Where no sizes are given, those of groups of stacked rows go evenly from 3/4 of their
+ * average to 5/4 of it. */
+void jg_typical_sizes_assume(struct jg_trial *trial);
+
 /* Tiles of `step` rows that all groups have: each group's last one counts as whole. */
 int64_t jg_typical_sizes_tiles(const jit_gemm_size_run *runs, int64_t step);
 /* Those of them that have no more than `most` rows. */
@@ -41,7 +50,7 @@ struct jg_typical_fill {
 struct jg_typical_fill jg_typical_fill_of(const jit_gemm_size_run *runs, int64_t step);
 
 /* The product of the groups that have rows, each of as many as these have on average; where
- * no sizes are given the trial's. */
+ * there are no sizes the trial's. */
 struct jg_product jg_typical_product(const struct jg_trial *trial);
 
 #endif

@@ -296,7 +296,7 @@ static bool has_large_groups(const struct jg_product *product)
 
 static bool has_large_byte_groups(const struct jg_trial *trial)
 {
-    const bool are_given = jg_has_typical_sizes(trial->problem);
+    const bool are_given = jg_plans_sizes(trial);
     const int64_t least = are_given ? JG_TURNED_GROUP_ROWS : JG_LARGE_GROUP_ROWS;
     return has_group_rows(&trial->product, least) && !jg_sm90a_promotes(&trial->product) &&
            jg_dtype_bits(trial->product.a.dtype) <= 8;
@@ -306,7 +306,7 @@ static bool has_large_byte_groups(const struct jg_trial *trial)
 static double all_draw_rate_of(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
-    if (jg_product_promotes_scales(product) && jg_has_typical_sizes(trial->problem)) {
+    if (jg_product_promotes_scales(product) && jg_plans_sizes(trial)) {
         return L2_BYTES_CLK_TYPICAL;
     }
     if (jg_product_promotes_scales(product) &&
@@ -628,7 +628,7 @@ static struct rounds count_rounds(const struct jg_trial *trial)
     const int64_t busy = trial->derived.busy_ctas;
     const int64_t whole = items / busy;
     const int64_t rest = items % busy;
-    if (jg_has_typical_sizes(trial->problem)) {
+    if (jg_plans_sizes(trial)) {
         return (struct rounds){.whole_clk =
                                    jg_sm90a_typical_rounds(trial) * count_tile_clk(trial)};
     }

@@ -12,6 +12,7 @@
 #include "plan/scale.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/split.h"
+#include "plan/typical_sizes.h"
 
 enum {
     THREADS = 384, /* three warpgroups */
@@ -715,6 +716,7 @@ static bool check_wide_transpose(struct jg_trial *trial)
 
 bool jg_sm90a_derive(struct jg_trial *trial)
 {
+    jg_typical_sizes_assume(trial);
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
     /* Cheapest first. */
     if (!jg_group_maps_check(trial) || !check_pingpong(trial) ||

@@ -27,8 +27,8 @@ double jg_sm90a_typical_rounds(const struct jg_trial *trial)
     if (derived->shares_short) {
         const int64_t across =
             jg_tiles_along(trial->product.n.size, layout->tile_n, layout->cluster_n);
-        const int64_t few = jg_typical_sizes_short(trial->problem->typical_sizes,
-                                                   layout->tile_m, layout->tile_m / 2);
+        const int64_t few =
+            jg_typical_sizes_short(trial->sizes, layout->tile_m, layout->tile_m / 2);
         rounds -= (1.0 - SHORT_TILE) * (double)(few * across) / derived->busy_ctas;
     }
     return rounds;
