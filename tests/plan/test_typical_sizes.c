@@ -283,6 +283,61 @@ Test(typical_sizes, choice_follows_how_full_tiles_are)
     plan_expect_config(jg_arch_find("sm_100a"), few, "swap_ab=1");
 }
 
+/* Of stacked groups of 64 to 400 rows, on the chip where that was measured. */
+Test(typical_sizes, those_that_nobody_gives_go_evenly_about_their_average)
+{
+    static const struct {
+        const char *problem, *sizes;
+        bool are_assumed;
+    } rows[] = {
+        {"m=11264 n=3072 k=2048 a=bf16 groups=64", " typical_sizes=64x132..220", true},
+        {"m=49152 " BLOCKS, " typical_sizes=128x288..480", true},
+        {"m=384 " BLOCKS "group_by=counts", " typical_sizes=128x72..120", false},
+        {"m=60000 " BLOCKS, " typical_sizes=128x351..585", false},
+        {"m=7000 " BLOCKS, " typical_sizes=128x40..67", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s%s", rows[i].problem, rows[i].sizes);
+        const struct jg_choice assumed = plan_choose(plan_hopper(), rows[i].problem);
+        const struct jg_choice given = plan_choose(plan_hopper(), text);
+        const bool are_alike = assumed.derived.tiles == given.derived.tiles &&
+                               assumed.config.layout.tile_m == given.config.layout.tile_m;
+        cr_expect_eq(are_alike, rows[i].are_assumed, "%s", text);
+    }
+    const struct jg_arch *blackwell = jg_arch_find("sm_100a");
+    cr_expect_neq(plan_choose(blackwell, "m=11264 n=3072 k=2048 a=bf16 groups=64 "
+                                         "config=mma=128x64 cluster=1x1")
+                      .derived.tiles,
+                  plan_choose(blackwell, "m=11264 n=3072 k=2048 a=bf16 groups=64 "
+                                         "typical_sizes=64x132..220 "
+                                         "config=mma=128x64 cluster=1x1")
+                      .derived.tiles);
+}
+
+/* Rows that one transposed tile holds, and no half of it. */
+Test(typical_sizes, groups_of_up_to_192_rows_have_a_tile_each)
+{
+    static const char few[] = "n=1536 k=4096 a=bf16 groups=128 ";
+    static const struct {
+        const char *sizes, *config;
+    } rows[] = {{"m=20480 typical_sizes=128x160 ", "tile=128x160x64 cluster=2x1"},
+                {"m=20480 typical_sizes=128x140..180 ", "tile=128x192x64 cluster=2x1"}};
+    char text[256];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(text, sizeof(text), "%s%s", rows[i].sizes, few);
+        plan_expect_config(plan_hopper(), text, rows[i].config);
+        plan_expect_config(plan_hopper(), text, "swap_ab=1");
+    }
+    static const char *const others[] = {
+        "m=20480 typical_sizes=128x128 n=1536 k=4096 a=bf16 groups=128",
+        "m=20608 typical_sizes=127x160,1x193 n=1536 k=4096 a=bf16 groups=128",
+        "m=20480 typical_sizes=128x160 " BLOCKS};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        cr_expect_eq(plan_choose(plan_hopper(), others[i]).config.layout.swap_ab, 0, "%s",
+                     others[i]);
+    }
+}
+
 Test(typical_sizes, groups_without_rows_read_no_weights)
 {
     const struct jg_choice all = plan_choose(
