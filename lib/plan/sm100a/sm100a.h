@@ -73,8 +73,9 @@ struct jg_sm100a_epilogue_clk {
 };
 struct jg_sm100a_epilogue_clk jg_sm100a_epilogue_clk(const struct jg_trial *trial);
 
-/* Does the epilogue of the output that is derived keep an accumulator for longer than the
- * tensor core takes for the products of a tile, or the only one at all? */
+/* May the epilogue of the output that is derived keep an accumulator for longer than the
+ * tensor core takes for the products of a tile, or the only one at all? By the emulator's
+ * clock, which has twice the model's time for it. */
 bool jg_sm100a_waits_for_epilogue(const struct jg_trial *trial);
 
 /* Tiles of a cluster whose CTAs have parts of K: one, until sharing inputs beside them is
