@@ -485,14 +485,6 @@ static double mma_slowness_of(const struct jg_trial *trial)
     return CLOCK_HZ / FIRST_CLOCK_HZ * (1.0 - slowed) + slowed;
 }
 
-/* Has the ring a stage for each of a CTA's blocks, of which there are several? */
-static bool is_filled_once(const struct jg_trial *trial)
-{
-    const double blocks = (double)jg_split_blocks(trial) * ceil(trial->derived.waves);
-    return trial->config.launch.split_tail == 0 && blocks > 1.0 &&
-           blocks <= trial->config.pipeline.stages;
-}
-
 /* What a block of K takes at least if each stage waits for memory once in a turn of the
  * ring, of which there is none where it is filled once: nine of 448x128x224 took 3.7 us in
  * 64x32 and 3.1 in 64x64 (2026-11-27-h200-choice-fresh.jsonl). Where all CTAs together have
@@ -509,7 +501,7 @@ static double count_ring_clk(const struct jg_trial *trial)
                                (meets ? CLUSTER_LATENCY_CLK : 0.0);
     const bool is_full =
         trial->product.d_is_transpose && streamed_bytes >= (double)JG_SM90A_STREAMED_BYTES;
-    return is_full || is_filled_once(trial) ? 0.0 : latency_clk / stages;
+    return is_full || jg_sm90a_is_filled_once(trial) ? 0.0 : latency_clk / stages;
 }
 
 static bool shares_smaller_input(const struct jg_config_layout *layout)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "base/math.h"
 #include "plan/groups.h"
 #include "plan/scale.h"
 #include "plan/sm90a/sm90a.h"
+#include "plan/split.h"
 
 enum {
     SHARED_ROWS = 256
@@ -96,4 +99,11 @@ bool jg_sm90a_check_resident(struct jg_trial *trial)
                            "multiprocessors, with 80 registers a thread each, which is not "
                            "for %s: resident=1",
                            why);
+}
+
+bool jg_sm90a_is_filled_once(const struct jg_trial *trial)
+{
+    const double blocks = (double)jg_split_blocks(trial) * ceil(trial->derived.waves);
+    return trial->config.launch.split_tail == 0 && blocks > 1.0 &&
+           blocks <= trial->config.pipeline.stages;
 }

@@ -86,6 +86,9 @@ int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial);
  * known how C comes, and how many tiles a CTA has. */
 bool jg_sm90a_one_multiplies(const struct jg_trial *trial);
 
+/* Has the ring a stage for each of a CTA's blocks of K, of which there are several? */
+bool jg_sm90a_is_filled_once(const struct jg_trial *trial);
+
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);
