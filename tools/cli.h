@@ -20,6 +20,11 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* The exit code of a call's status. */
 int cli_exit_code(jit_gemm_status status);
+/* A compile may have been left to itself, because it was cancelled or took too long: the
+ * program then ends without waiting for it, as an exit would. */
+void cli_leave_compiles(void);
+/* Ends the program with a code, for main. */
+int cli_end(int code);
 
 /* ------------------------------------------------------------------------- commands */
 

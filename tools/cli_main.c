@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     /* A full disk: what was printed is not whole. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         const int failed = cli_error("standard output cannot be written");
-        return code != CLI_OK ? code : failed;
+        return cli_end(code != CLI_OK ? code : failed);
     }
-    return code;
+    return cli_end(code);
 }

@@ -283,6 +283,7 @@ static int prewarm_manifest(jit_gemm_context *context, const char *manifest, siz
         print_summary(job, status, &result, seconds);
     }
     if (status == JIT_GEMM_ERR_CANCELLED) {
+        cli_leave_compiles();
         return cli_error("%s; the same command goes on where it stopped",
                          job->deadline_s > 0 && seconds >= (double)job->deadline_s
                              ? "the time of --deadline was over"

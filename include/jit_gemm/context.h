@@ -61,7 +61,9 @@ typedef struct jit_gemm_context_options {
     uint32_t compile_limit_ms; /**< Most time of one compile; 0 means 120000 (two minutes),
                                   ::JIT_GEMM_NO_LIMIT none. The compiler looks at it
                                   between its steps, of which one may take seconds; what
-                                  takes longer is ::JIT_GEMM_ERR_COMPILE. */
+                                  takes longer is ::JIT_GEMM_ERR_COMPILE. A step that runs
+                                  on is waited for when the process exits, for two seconds
+                                  at most. */
     int32_t reserved;          /**< Must be zero. */
     uint64_t cache_limit; /**< Most bytes of the disk cache; 0 means JIT_GEMM_CACHE_LIMIT,
                              then 4 GiB; UINT64_MAX means no limit. Beyond it the least

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -19,7 +21,23 @@ struct running {
     bool is_done, is_left;
     jit_gemm_status status;            /* of the work, once it is done */
     jit_gemm_diagnostics *diagnostics; /* and its error */
+    pthread_t thread;
+    struct running *next_left;
+    bool has_released; /* of one that is left: nothing is done any more but to end */
 };
+
+/*
+ * Those that nobody waits for, and the process that has their threads. They run a
+ * compiler's code and this library's, which a process that exits should not take apart
+ * under them: a program that had cancelled its compiles crashed behind its last line. So an
+ * exit waits for them, but not for the minutes that a compiler can take. `left_mutex`
+ * guards the list and `has_released`.
+ */
+enum { EXIT_WAITS_MS = 2000 };
+static jg_mutex left_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct running *left_tasks;
+static pid_t left_process;
+static pthread_once_t exit_is_watched = PTHREAD_ONCE_INIT;
 
 static void free_running(struct running *running)
 {
@@ -46,13 +64,83 @@ static void *run_work(void *user)
     pthread_mutex_unlock(&running->mutex);
     if (is_left) {
         running->task.release(running->task.user);
-        free_running(running);
+        pthread_mutex_lock(&left_mutex);
+        running->has_released = true;
+        pthread_mutex_unlock(&left_mutex);
     }
     return NULL;
 }
 
+/* Called with the list's mutex held: a child of a fork has none of the threads. */
+static void forget_those_of_the_parent(void)
+{
+    if (left_process != getpid()) {
+        left_process = getpid();
+        left_tasks = NULL;
+    }
+}
+
+/* Takes one off the list that has ended; NULL: there is none. */
+static struct running *take_ended(bool *ret_are_more)
+{
+    pthread_mutex_lock(&left_mutex);
+    forget_those_of_the_parent();
+    struct running **link = &left_tasks;
+    while (*link != NULL && !(*link)->has_released) {
+        link = &(*link)->next_left;
+    }
+    struct running *taken = *link;
+    if (taken != NULL) {
+        *link = taken->next_left;
+    }
+    *ret_are_more = left_tasks != NULL;
+    pthread_mutex_unlock(&left_mutex);
+    return taken;
+}
+
+/* Frees those that have ended. True if others have not. */
+static bool join_ended(void)
+{
+    struct running *running = NULL;
+    bool are_more = false;
+    while ((running = take_ended(&are_more)) != NULL) {
+        pthread_join(running->thread, NULL);
+        free_running(running);
+    }
+    return are_more;
+}
+
+static void wait_for_left(void)
+{
+    if (getpid() != left_process) { /* the mutex may be a thread's of the parent */
+        return;
+    }
+    const double end_ms = jg_now_ms() + EXIT_WAITS_MS;
+    const struct timespec moment = {.tv_nsec = ASK_EVERY_MS * 1000000L};
+    while (join_ended() && jg_now_ms() < end_ms) {
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static void watch_exit(void)
+{
+    (void)atexit(wait_for_left); /* without memory an exit does not wait */
+}
+
+/* Called with the task's mutex held, so that its thread has not read `is_left` yet. */
+static void leave(struct running *running)
+{
+    running->is_left = true;
+    pthread_mutex_lock(&left_mutex);
+    forget_those_of_the_parent();
+    running->next_left = left_tasks;
+    left_tasks = running;
+    pthread_mutex_unlock(&left_mutex);
+    (void)pthread_once(&exit_is_watched, watch_exit);
+}
+
 /* Signals are for the program's own threads. */
-static bool start_thread(struct running *running, pthread_t *ret_thread)
+static bool start_thread(struct running *running)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -63,7 +151,7 @@ static bool start_thread(struct running *running, pthread_t *ret_thread)
     bool is_started = pthread_attr_setstacksize(&attributes, JG_TASK_STACK_BYTES) == 0 &&
                       pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
     if (is_started) {
-        is_started = pthread_create(ret_thread, &attributes, run_work, running) == 0;
+        is_started = pthread_create(&running->thread, &attributes, run_work, running) == 0;
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     pthread_attr_destroy(&attributes);
@@ -131,25 +219,26 @@ static struct running *create_running(const struct jg_task *task)
 
 jit_gemm_status jg_task_run(const struct jg_task *task, bool *ret_is_left)
 {
+    (void)join_ended();
     struct running *running = create_running(task);
-    pthread_t thread;
     if (running == NULL) {
         return jg_fail_memory();
     }
-    if (!start_thread(running, &thread)) {
+    if (!start_thread(running)) {
         free_running(running);
         return jg_fail_memory();
     }
     pthread_mutex_lock(&running->mutex);
     const bool is_done = wait_for_work(running);
-    running->is_left = !is_done;
+    if (!is_done) {
+        leave(running);
+    }
     pthread_mutex_unlock(&running->mutex);
     *ret_is_left = !is_done;
     if (!is_done) {
-        pthread_detach(thread); /* it frees what it has */
         return JIT_GEMM_OK;
     }
-    pthread_join(thread, NULL);
+    pthread_join(running->thread, NULL);
     const jit_gemm_status status = running->status;
     if (status != JIT_GEMM_OK) {
         jg_error_restore(status, running->diagnostics);

@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/task.h"
@@ -116,4 +120,84 @@ Test(task, that_does_not_stop_is_left_and_frees_what_it_has)
     while (sem_wait(&work.has_ended) != 0) {
     }
     cr_expect_eq(work.releases, 1);
+}
+
+/* ------------------------------------------------------------------- when a process exits
+ */
+
+static struct work left;
+
+static void let_it_end(void)
+{
+    sem_post(&left.may_end);
+}
+
+/* Runs behind what waits for it. */
+static void tell_whether_it_has_ended(void)
+{
+    _exit(left.releases == 1 ? 0 : 1);
+}
+
+static jit_gemm_status end_late(void *user)
+{
+    const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
+    const jit_gemm_status status = wait_for_leave(user);
+    (void)nanosleep(&moment, NULL);
+    return status;
+}
+
+static void leave_one(void)
+{
+    const struct jg_task task = {.work = end_late,
+                                 .user = &left,
+                                 .is_over = is_over,
+                                 .over_user = &left,
+                                 .stop = stop,
+                                 .release = release,
+                                 .grace_ms = 1};
+    bool is_left = false;
+    init_work(&left);
+    left.is_over = true;
+    cr_assert_eq(jg_task_run(&task, &is_left), JIT_GEMM_OK);
+    cr_assert(is_left);
+}
+
+static int exit_code_of(pid_t child)
+{
+    int result = 0;
+    cr_assert_eq(waitpid(child, &result, 0), child);
+    return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
+}
+
+Test(task, an_exit_waits_for_those_that_are_left)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        if (atexit(tell_whether_it_has_ended) != 0) {
+            _exit(2);
+        }
+        leave_one();
+        if (atexit(let_it_end) != 0) {
+            _exit(2);
+        }
+        exit(3);
+    }
+    cr_expect_eq(exit_code_of(child), 0);
+}
+
+Test(task, a_child_of_a_fork_waits_for_none_of_its_parents)
+{
+    leave_one();
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        const struct jg_task task = {.work = fail};
+        bool is_left = true;
+        exit(jg_task_run(&task, &is_left) == JIT_GEMM_ERR_COMPILE && !is_left ? 0 : 1);
+    }
+    cr_expect_eq(exit_code_of(child), 0);
+    let_it_end();
+    while (sem_wait(&left.has_ended) != 0) {
+    }
 }
