@@ -566,6 +566,16 @@ static jit_gemm_status trace_price(const struct jg_arch *arch, const struct jg_t
     return JIT_GEMM_OK;
 }
 
+/* Of no config yet; the sizes of groups are those that the problem gives. */
+static struct jg_trial begin_trial(const struct jg_problem *problem,
+                                   const struct jg_device_facts *facts,
+                                   const struct jg_config_override *override)
+{
+    struct jg_trial trial = {.problem = problem, .facts = facts, .override = override};
+    memcpy(trial.sizes, problem->typical_sizes, sizeof(trial.sizes));
+    return trial;
+}
+
 /* Reads and checks the config's text; `best` has what is asked, and a reason, afterwards.
  * It borrows the override. */
 static jit_gemm_status begin_choice(const struct jg_arch *arch,
@@ -577,8 +587,7 @@ static jit_gemm_status begin_choice(const struct jg_arch *arch,
     JG_TRY(jg_arch_check(arch, problem));
     JG_TRY(jg_config_check_keys(override, arch->name, arch->config_keys));
     resolve(arch, problem, override);
-    *best = (struct jg_trial){.problem = problem, .facts = facts, .override = override};
-    memcpy(best->sizes, problem->typical_sizes, sizeof(best->sizes));
+    *best = begin_trial(problem, facts, override);
     (void)jg_trial_reject(best, "%s has no candidates", arch->name);
     return JIT_GEMM_OK;
 }
@@ -670,8 +679,7 @@ double jg_config_predict(const struct jg_arch *arch, const struct jg_problem *pr
     }
     struct jg_config_override whole = *config;
     resolve(arch, problem, &whole);
-    struct jg_trial trial = {.problem = problem, .facts = facts, .override = &whole};
-    memcpy(trial.sizes, problem->typical_sizes, sizeof(trial.sizes));
+    struct jg_trial trial = begin_trial(problem, facts, &whole);
     apply_override(&whole, &trial.config);
     examine(arch, &trial);
     return is_usable(&trial) ? trial.derived.predicted_us : (double)INFINITY;
