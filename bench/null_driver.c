@@ -229,6 +229,12 @@ ENTRY(cuLaunchKernelEx,
     return CUDA_SUCCESS;
 }
 
+ENTRY(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address))
+{
+    memcpy(map, &address, sizeof(address));
+    return CUDA_SUCCESS;
+}
+
 ENTRY(cuTensorMapEncodeTiled,
       (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
        const cuuint64_t *dims, const cuuint64_t *strides_bytes, const cuuint32_t *box,

@@ -60,6 +60,8 @@
        const cuuint32_t *element_strides, CUtensorMapInterleave interleave,                \
        CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,                       \
        CUtensorMapFloatOOBfill fill))                                                      \
+    X(tensor_map_replace_address, "cuTensorMapReplaceAddress",                             \
+      (CUtensorMap * map, void *address))                                                  \
     X(stream_is_capturing, "cuStreamIsCapturing",                                          \
       (CUstream stream, CUstreamCaptureStatus * status))                                   \
     X(thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode",                   \

@@ -238,6 +238,14 @@ void jg_map_strides(const struct jg_kernel *kernel, enum jg_map_index map,
     }
 }
 
+static void *address_of(const struct jg_map_key *key)
+{
+    void *address = NULL;
+    const uintptr_t bits = (uintptr_t)key->pointer;
+    memcpy(&address, &bits, sizeof(address));
+    return address;
+}
+
 /* UNSUPPORTED if the driver refuses it. */
 static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
                                   const struct jg_map_key *key,
@@ -266,13 +274,10 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
         shape.sizes[0] = box_dims[0];
     }
     CUtensorMap map;
-    void *address = NULL;
-    const uintptr_t bits = (uintptr_t)key->pointer;
-    memcpy(&address, &bits, sizeof(address));
     const CUresult result = kernel->device->driver->tensor_map_encode_tiled(
         &map, spreads ? CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B : type_of_map(dtype),
-        shape.dims, address, shape.sizes, shape.strides_bytes, box_dims, element_strides,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
+        shape.dims, address_of(key), shape.sizes, shape.strides_bytes, box_dims,
+        element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
         CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);
@@ -310,11 +315,29 @@ void jg_map_slots_init(struct jg_map_slots *slots, uint32_t map_count, void *ent
     }
 }
 
-static bool keys_equal(const struct jg_map_key *a, const struct jg_map_key *b)
+/* Of matrices that lie alike, wherever they are? */
+static bool shapes_equal(const struct jg_map_key *a, const struct jg_map_key *b)
 {
-    return a->pointer == b->pointer && a->ld == b->ld &&
-           a->batch_stride == b->batch_stride && a->inner == b->inner &&
+    return a->ld == b->ld && a->batch_stride == b->batch_stride && a->inner == b->inner &&
            a->outer == b->outer && a->batch == b->batch;
+}
+
+/* A map of a matrix that lies as another one does: the driver takes a quarter of the time
+ * to replace its address (20 ns for 90, an H200's host). */
+static jit_gemm_status move_map(const struct jg_kernel *kernel, int index,
+                                const struct jg_map_key *key,
+                                const struct jg_map_entry *entry,
+                                struct jg_tensor_map *ret_map)
+{
+    CUtensorMap map;
+    memcpy(&map, entry->bytes, sizeof(map));
+    const CUresult result =
+        kernel->device->driver->tensor_map_replace_address(&map, address_of(key));
+    if (result != CUDA_SUCCESS) {
+        return fail_encode(kernel, result, use_of_map(kernel, index).operand, key);
+    }
+    memcpy(ret_map->bytes, &map, sizeof(ret_map->bytes));
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
@@ -323,15 +346,21 @@ static jit_gemm_status take_from_slot(struct jg_map_slot *slot,
                                       struct jg_tensor_map *ret_map)
 {
     struct jg_map_entry *entries = &slot->entries[JG_MAP_ENTRIES * (size_t)index];
+    const struct jg_map_entry *alike = NULL;
     for (unsigned int i = 0; i < JG_MAP_ENTRIES; i++) {
         const struct jg_map_entry *entry = &entries[i];
-        if (keys_equal(&entry->key, key)) {
+        if (entry->key.pointer == 0 || !shapes_equal(&entry->key, key)) {
+            continue;
+        }
+        if (entry->key.pointer == key->pointer) {
             memcpy(ret_map->bytes, entry->bytes, sizeof(ret_map->bytes));
             slot->next[index] = (i + 1) % JG_MAP_ENTRIES;
             return JIT_GEMM_OK;
         }
+        alike = entry;
     }
-    JG_TRY(encode_map(kernel, index, key, ret_map));
+    JG_TRY(alike != NULL ? move_map(kernel, index, key, alike, ret_map)
+                         : encode_map(kernel, index, key, ret_map));
     struct jg_map_entry *entry = &entries[slot->next[index]];
     slot->next[index] = (slot->next[index] + 1) % JG_MAP_ENTRIES;
     entry->key = *key;

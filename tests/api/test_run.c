@@ -71,9 +71,11 @@ Test(run, only_what_changed_is_encoded_again)
     args.d.pointer += 4096;
     run(gemm, &args);
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 4);
+    cr_expect_eq(atomic_load(&fixture.fake->moves), 1, "only its address is new");
     args.a.ld = 520;
     run(gemm, &args);
     cr_expect_eq(atomic_load(&fixture.fake->encodes), 5);
+    cr_expect_eq(atomic_load(&fixture.fake->moves), 1);
     /* Two buffers in turn are both kept. */
     for (int i = 0; i < 10; i++) {
         args.d.pointer = D_ADDRESS + (i % 2 == 0 ? 0 : 4096);
@@ -609,9 +611,13 @@ Test(run, refused_launch_is_reported)
     cr_expect(api_error_has("an earlier kernel failed"));
     cr_expect(
         api_error_has("all calls on this device fail from now on; only a new process"));
-    fixture.fake->failing_function = "cuTensorMapEncodeTiled";
+    fixture.fake->failing_function = "cuTensorMapReplaceAddress";
     jit_gemm_args other = args;
     other.a.pointer += 256;
+    cr_expect_eq(jit_gemm_run(gemm, &other, NULL), JIT_GEMM_ERR_UNSUPPORTED);
+    cr_expect(api_error_has("args.a: tensor map"));
+    fixture.fake->failing_function = "cuTensorMapEncodeTiled";
+    other.a.ld = 1024;
     cr_expect_eq(jit_gemm_run(gemm, &other, NULL), JIT_GEMM_ERR_UNSUPPORTED);
     cr_expect(api_error_has("args.a: tensor map"));
     jit_gemm_destroy(&gemm);

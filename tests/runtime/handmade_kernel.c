@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-static atomic_long encode_count, launch_count;
+static atomic_long encode_count, move_count, launch_count;
 static unsigned int last_grid;
 
 static CUresult accept_map(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -31,6 +31,14 @@ static CUresult accept_map(CUtensorMap *map, CUtensorMapDataType type, cuuint32_
     return CUDA_SUCCESS;
 }
 
+static CUresult accept_move(CUtensorMap *map, void *address)
+{
+    (void)map;
+    (void)address;
+    atomic_fetch_add(&move_count, 1);
+    return CUDA_SUCCESS;
+}
+
 static CUresult accept_launch(const CUlaunchConfig *config, CUfunction function,
                               void **params, void **extra)
 {
@@ -51,6 +59,7 @@ static CUresult accept_release(CUdevice device)
 void handmade_kernel(struct handmade *made)
 {
     atomic_store(&encode_count, 0);
+    atomic_store(&move_count, 0);
     atomic_store(&launch_count, 0);
     struct jg_driver *driver = jg_alloc(sizeof(*driver));
     struct jg_device *device = jg_alloc(sizeof(*device));
@@ -59,6 +68,7 @@ void handmade_kernel(struct handmade *made)
         abort();
     }
     driver->tensor_map_encode_tiled = accept_map;
+    driver->tensor_map_replace_address = accept_move;
     driver->launch_kernel_ex = accept_launch;
     driver->primary_ctx_release = accept_release;
     atomic_init(&device->references, 1);
@@ -103,6 +113,11 @@ void handmade_free(struct handmade *made)
 long handmade_encodes(void)
 {
     return atomic_load(&encode_count);
+}
+
+long handmade_moves(void)
+{
+    return atomic_load(&move_count);
 }
 
 long handmade_launches(void)

@@ -16,6 +16,7 @@ void handmade_free(struct handmade *made);
 
 /* Calls that the table saw since handmade_kernel. */
 long handmade_encodes(void);
+long handmade_moves(void);
 long handmade_launches(void);
 /* Grid of the last launch. */
 unsigned int handmade_last_grid(void);

@@ -442,6 +442,20 @@ static bool map_is_legal(const struct fake_encode *encode)
     return true;
 }
 
+/* Where a map says what it is: its address first. */
+enum { MAP_STRIDES = 8, MAP_NUMBER = 24 };
+
+static void write_map(const struct fake_encode *encode, CUtensorMap *map)
+{
+    const long number = atomic_fetch_add(&state.encodes, 1);
+    memcpy(map, &encode->address, sizeof(encode->address));
+    memcpy((unsigned char *)map + MAP_STRIDES, encode->strides_bytes, 16);
+    memcpy((unsigned char *)map + MAP_NUMBER, &number, sizeof(number));
+    if (state.recording) {
+        state.last_encodes[number % FAKE_ENCODES_KEPT] = *encode;
+    }
+}
+
 FAKE_API CUresult cuTensorMapEncodeTiled(
     CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
     const cuuint64_t *dims, const cuuint64_t *strides_bytes, const cuuint32_t *box,
@@ -469,12 +483,27 @@ FAKE_API CUresult cuTensorMapEncodeTiled(
         return CUDA_ERROR_INVALID_VALUE;
     }
     memset(map, 0, sizeof(*map));
-    memcpy(map, &encode.address, sizeof(encode.address));
-    memcpy((unsigned char *)map + 8, encode.strides_bytes, 16);
-    const long number = atomic_fetch_add(&state.encodes, 1);
+    write_map(&encode, map);
+    return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
+{
+    ENTER();
+    long number;
+    memcpy(&number, (const unsigned char *)map + MAP_NUMBER, sizeof(number));
+    struct fake_encode encode = {0};
     if (state.recording) {
-        state.last_encodes[number % FAKE_ENCODES_KEPT] = encode;
+        encode = state.last_encodes[number % FAKE_ENCODES_KEPT];
+    } else { /* what a map says of itself */
+        memcpy(encode.strides_bytes, (const unsigned char *)map + MAP_STRIDES, 16);
     }
+    encode.address = (uint64_t)(uintptr_t)address;
+    if (address == NULL || encode.address % 16 != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    write_map(&encode, map);
+    atomic_fetch_add(&state.moves, 1);
     return CUDA_SUCCESS;
 }
 

@@ -49,8 +49,10 @@ struct fake_driver {
     int failing_times; /* so often, and then no more; 0: always */
     int recording;     /* keep the last launch and encodes; one thread only */
     CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
-    /* Counted by the driver. */
-    atomic_long calls, launches, encodes, loads, unloads, retains, releases, allocations;
+    /* Counted by the driver; `encodes` are maps, also those that another one was made to by
+     * a new address, which are the `moves`. */
+    atomic_long calls, launches, encodes, moves, loads, unloads, retains, releases,
+        allocations;
     unsigned char variable[16]; /* every variable of every library */
     CUdevice last_retained;
     char last_code[64]; /* beginning of the PTX that was loaded last */
