@@ -13,6 +13,7 @@
 #include "cuda/ranges.h"
 #include "plan/compiled.h"
 #include "plan/first_kernel.h"
+#include "runtime/grid.h"
 #include "runtime/launch.h"
 
 struct jit_gemm {
@@ -549,7 +550,7 @@ jit_gemm_status jit_gemm_get_info(const jit_gemm *gemm, jit_gemm_info *ret_info)
         .spill_bytes = kernel->local_bytes,
         .smem_bytes = (uint32_t)kernel->choice.derived.smem_bytes,
         .threads = (uint32_t)kernel->choice.derived.threads,
-        .grid_ctas = jg_launch_grid(kernel, size.m, size.n, (uint32_t)product->batch.size),
+        .grid_ctas = jg_grid_of_size(kernel, size.m, size.n, (uint32_t)product->batch.size),
         .compile_ms = gemm->compile_ms,
         .load_ms = gemm->load_ms,
         .workspace_bytes = (uint64_t)kernel->choice.derived.workspace_bytes,

@@ -17,35 +17,39 @@ enum {
 
 static const struct row {
     const char *name;
-    int bits;
     int significand_bits;
     int uses;
     jit_gemm_dtype d; /* of an input: the default type of D */
-} rows[] = {
-    [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, 0, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_BF16] = {"bf16", 16, 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+} rows[JG_DTYPE_COUNT] = {
+    [JIT_GEMM_DTYPE_NONE] = {"none", 0, 0, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_BF16] = {"bf16", 8, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_BF16},
-    [JIT_GEMM_DTYPE_F16] = {"f16", 16, 11, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F16] = {"f16", 11, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                             JIT_GEMM_DTYPE_F16},
-    [JIT_GEMM_DTYPE_F32] = {"f32", 32, 24, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_TF32] = {"tf32", 32, 11, IS_INPUT, JIT_GEMM_DTYPE_F32},
-    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 8, 4, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_F32] = {"f32", 24, IS_OUTPUT | IS_OPERAND, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_TF32] = {"tf32", 11, IS_INPUT, JIT_GEMM_DTYPE_F32},
+    [JIT_GEMM_DTYPE_E4M3] = {"e4m3", 4, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E4M3},
-    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 8, 3, IS_INPUT | IS_OUTPUT | IS_OPERAND,
+    [JIT_GEMM_DTYPE_E5M2] = {"e5m2", 3, IS_INPUT | IS_OUTPUT | IS_OPERAND,
                              JIT_GEMM_DTYPE_E5M2},
-    [JIT_GEMM_DTYPE_S8] = {"s8", 8, 8, IS_INPUT | IS_OUTPUT | IS_INTEGER,
-                           JIT_GEMM_DTYPE_S32},
-    [JIT_GEMM_DTYPE_S32] = {"s32", 32, 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 8, 1, IS_SCALE, JIT_GEMM_DTYPE_NONE},
-    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 4, 2, IS_SCALED, JIT_GEMM_DTYPE_BF16},
-    [JIT_GEMM_DTYPE_UE4M3] = {"ue4m3", 8, 4, IS_SCALE, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_S8] = {"s8", 8, IS_INPUT | IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_S32},
+    [JIT_GEMM_DTYPE_S32] = {"s32", 32, IS_OUTPUT | IS_INTEGER, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_UE8M0] = {"ue8m0", 1, IS_SCALE, JIT_GEMM_DTYPE_NONE},
+    [JIT_GEMM_DTYPE_E2M1] = {"e2m1", 2, IS_SCALED, JIT_GEMM_DTYPE_BF16},
+    [JIT_GEMM_DTYPE_UE4M3] = {"ue4m3", 4, IS_SCALE, JIT_GEMM_DTYPE_NONE},
 };
 
-enum { DTYPE_COUNT = sizeof(rows) / sizeof(rows[0]), F32_FRACTION_BITS = 23 };
+const unsigned char jg_element_bits[JG_DTYPE_COUNT] = {
+    [JIT_GEMM_DTYPE_NONE] = 0,  [JIT_GEMM_DTYPE_BF16] = 16, [JIT_GEMM_DTYPE_F16] = 16,
+    [JIT_GEMM_DTYPE_F32] = 32,  [JIT_GEMM_DTYPE_TF32] = 32, [JIT_GEMM_DTYPE_E4M3] = 8,
+    [JIT_GEMM_DTYPE_E5M2] = 8,  [JIT_GEMM_DTYPE_S8] = 8,    [JIT_GEMM_DTYPE_S32] = 32,
+    [JIT_GEMM_DTYPE_UE8M0] = 8, [JIT_GEMM_DTYPE_E2M1] = 4,  [JIT_GEMM_DTYPE_UE4M3] = 8};
+
+enum { F32_FRACTION_BITS = 23 };
 
 bool jg_dtype_exists(jit_gemm_dtype dtype)
 {
-    return (unsigned)dtype < DTYPE_COUNT;
+    return (unsigned)dtype < JG_DTYPE_COUNT;
 }
 
 static const struct row *find_row(jit_gemm_dtype dtype)
@@ -59,19 +63,9 @@ const char *jg_dtype_name(jit_gemm_dtype dtype)
     return find_row(dtype)->name;
 }
 
-int jg_dtype_bits(jit_gemm_dtype dtype)
-{
-    return find_row(dtype)->bits;
-}
-
 int jg_dtype_significand_bits(jit_gemm_dtype dtype)
 {
     return find_row(dtype)->significand_bits;
-}
-
-int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements)
-{
-    return (elements * jg_dtype_bits(dtype) + 7) / 8;
 }
 
 bool jg_dtype_is_input(jit_gemm_dtype dtype)
@@ -146,7 +140,7 @@ enum { OTHER_NAME_COUNT = sizeof(other_names) / sizeof(other_names[0]) };
 
 void jg_dtype_nearest(struct jg_nearest *nearest, bool (*may_stand)(jit_gemm_dtype))
 {
-    for (int i = 0; i < DTYPE_COUNT; i++) {
+    for (int i = 0; i < JG_DTYPE_COUNT; i++) {
         if (may_stand((jit_gemm_dtype)i)) {
             jg_nearest_try(nearest, rows[i].name, strlen(rows[i].name));
         }
@@ -161,7 +155,7 @@ void jg_dtype_nearest(struct jg_nearest *nearest, bool (*may_stand)(jit_gemm_dty
 
 bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype)
 {
-    for (int i = 0; i < DTYPE_COUNT; i++) {
+    for (int i = 0; i < JG_DTYPE_COUNT; i++) {
         if (jg_word_is(text, size, rows[i].name)) {
             *ret_dtype = (jit_gemm_dtype)i;
             return true;

@@ -10,16 +10,25 @@
 #include "base/nearest.h"
 #include "jit_gemm/problem.h"
 
+enum { JG_DTYPE_COUNT = JIT_GEMM_DTYPE_UE4M3 + 1 };
+extern const unsigned char jg_element_bits[JG_DTYPE_COUNT];
+
 bool jg_dtype_exists(jit_gemm_dtype dtype);
 /* "none" for NONE, "unknown" for what is no type. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 /* Bits of an element; 0 for NONE. An element may have fewer than 8. */
-int jg_dtype_bits(jit_gemm_dtype dtype);
+static inline int jg_dtype_bits(jit_gemm_dtype dtype)
+{
+    return (unsigned)dtype < JG_DTYPE_COUNT ? jg_element_bits[dtype] : 0;
+}
 /* Those that a number's digits take, the one that is not stored included; of integers,
  * those that the greatest ones need. */
 int jg_dtype_significand_bits(jit_gemm_dtype dtype);
 /* Bytes that so many neighbouring elements take, the last byte whole. */
-int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements);
+static inline int64_t jg_bytes_of(jit_gemm_dtype dtype, int64_t elements)
+{
+    return (elements * jg_dtype_bits(dtype) + 7) / 8;
+}
 /* By name; false if there is no such name. */
 bool jg_dtype_parse(const char *text, size_t size, jit_gemm_dtype *ret_dtype);
 

@@ -9,13 +9,11 @@
 #include "plan/groups.h"
 #include "plan/scale.h"
 #include "runtime/array.h"
+#include "runtime/grid.h"
 #include "runtime/group_sizes.h"
 #include "runtime/operand_list.h"
 #include "runtime/row_index.h"
 #include "runtime/workspace.h"
-
-/* Tiles of one launch, which the device counts in 32 bits. */
-#define TILES_LIMIT INT32_MAX
 
 /* ----------------------------------------------------------------------------- sizes */
 
@@ -54,31 +52,23 @@ static jit_gemm_status resolve_size(const jit_gemm_dim *dim, int64_t given,
 static jit_gemm_status check_tile_count(const struct jg_kernel *kernel,
                                         const struct jg_kernel_params *params)
 {
-    if (kernel->choice.config.kernel != JG_KERNEL_GEMM || jg_params_are_empty(params)) {
-        return JIT_GEMM_OK;
-    }
     const struct jg_product_size size =
         jg_product_size(&kernel->choice.product, params->m, params->n);
-    const struct jg_cluster_tiles tiles =
-        jg_kernel_cluster_tiles(kernel, size.m, size.n, params->batch);
-    int64_t clusters;
-    if (!jg_mul_checked(tiles.tiles, tiles.batch, &clusters) ||
-        clusters > TILES_LIMIT / jg_kernel_cluster_ctas(kernel)) {
-        return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
-                       "split the batch or the matrix over several launches",
-                       "%u x %u with batch %u makes 2^31 tiles or more", params->m,
-                       params->n, params->batch);
+    if (jg_params_are_empty(params) ||
+        jg_grid_has_countable_tiles(kernel, size.m, size.n, params->batch)) {
+        return JIT_GEMM_OK;
     }
-    return JIT_GEMM_OK;
+    return jg_fail(JIT_GEMM_ERR_UNSUPPORTED, "args.batch",
+                   "split the batch or the matrix over several launches",
+                   "%u x %u with batch %u makes 2^31 tiles or more", params->m, params->n,
+                   params->batch);
 }
 
-static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
-                                     const jit_gemm_args *args,
-                                     struct jg_kernel_params *params)
+/* What create has looked at where sizes are compiled in. */
+static jit_gemm_status check_sizes(const struct jg_kernel *kernel,
+                                   const struct jg_kernel_params *params)
 {
     const struct jg_problem *problem = &kernel->problem;
-    JG_TRY(resolve_size(&problem->m, args->m, "args.m", &params->m));
-    JG_TRY(resolve_size(&problem->n, args->n, "args.n", &params->n));
     if (problem->is_gated && params->n % 2 != 0) {
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "args.n",
                        "give the number of columns of B, which has two for each of D",
@@ -89,10 +79,20 @@ static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
     if (kernel->choice.config.kernel == JG_KERNEL_GEMM) {
         JG_TRY(jg_problem_check_halves(problem, "args.n", params->n));
     }
-    JG_TRY(resolve_size(&problem->k, args->k, "args.k", &params->k));
     JG_TRY(jg_problem_check_k(problem, "args.k", params->k));
-    JG_TRY(resolve_size(&problem->batch, args->batch, "args.batch", &params->batch));
     return check_tile_count(kernel, params);
+}
+
+static jit_gemm_status resolve_sizes(const struct jg_kernel *kernel,
+                                     const jit_gemm_args *args,
+                                     struct jg_kernel_params *params)
+{
+    const struct jg_problem *problem = &kernel->problem;
+    JG_TRY(resolve_size(&problem->m, args->m, "args.m", &params->m));
+    JG_TRY(resolve_size(&problem->n, args->n, "args.n", &params->n));
+    JG_TRY(resolve_size(&problem->k, args->k, "args.k", &params->k));
+    JG_TRY(resolve_size(&problem->batch, args->batch, "args.batch", &params->batch));
+    return kernel->exact_grid > 0 ? JIT_GEMM_OK : check_sizes(kernel, params);
 }
 
 /* ------------------------------------------------------------------ alpha and beta */
@@ -374,8 +374,9 @@ static jit_gemm_status resolve_matrix(const struct launch *launch, const struct 
     const struct row *target = row_in_product(launch, row);
     struct jg_map_key *key = &launch->keys[target->map];
     const bool by_pointers = launch->kernel->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS;
-    if (!by_pointers || matrix->dtype == JIT_GEMM_DTYPE_NONE) {
-        JG_TRY(jg_array_check_no_lds(row->field, lds_at(launch, row)));
+    if ((!by_pointers || matrix->dtype == JIT_GEMM_DTYPE_NONE) &&
+        lds_at(launch, row) != 0) {
+        return jg_array_refuse_lds(row->field);
     }
     if (matrix->dtype == JIT_GEMM_DTYPE_NONE) {
         *key = (struct jg_map_key){0};

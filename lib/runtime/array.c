@@ -71,18 +71,9 @@ jit_gemm_status jg_array_refuse_reserved(const struct jg_array *array,
                    array->description);
 }
 
-bool jg_array_is_absent(const jit_gemm_arg *arg)
-{
-    return arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 &&
-           arg->value == 0.0F;
-}
-
-jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
+jit_gemm_status jg_array_refuse_given(const char *field, const jit_gemm_arg *arg,
                                       const char *fact, const char *hint)
 {
-    if (jg_array_is_absent(arg)) {
-        return JIT_GEMM_OK;
-    }
     const struct jg_array array = {.field = field};
     enum part part = PART_POINTER;
     while (part < PART_VALUE && text_of(arg, part).text[0] == '\0') {
@@ -426,11 +417,8 @@ static struct lds_name lds_field(const char *field)
     return name;
 }
 
-jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds)
+jit_gemm_status jg_array_refuse_lds(const char *field)
 {
-    if (lds == 0) {
-        return JIT_GEMM_OK;
-    }
     return jg_fail(JIT_GEMM_ERR_ARGUMENT, lds_field(field).text,
                    "leave it zero, or give group_by=pointers in the problem",
                    "an address is given, but this problem has no matrix by pointers");

@@ -63,13 +63,25 @@ jit_gemm_status jg_array_resolve_pointers(const struct jg_array *array,
                                           const jit_gemm_arg *arg, uint64_t lds,
                                           struct jg_matrix_param *param);
 /* ARGUMENT, for an array of leading dimensions where there are no groups by pointers. */
-jit_gemm_status jg_array_check_no_lds(const char *field, uint64_t lds);
+jit_gemm_status jg_array_refuse_lds(const char *field);
 
 /* Is all of it but `reserved` zero? */
-bool jg_array_is_absent(const jit_gemm_arg *arg);
-/* Checks that all of an argument but `reserved` is zero which the kernel does not take.
- * `fact` says why, such as "this problem has no C". ARGUMENT. */
-jit_gemm_status jg_array_check_absent(const char *field, const jit_gemm_arg *arg,
+static inline bool jg_array_is_absent(const jit_gemm_arg *arg)
+{
+    return arg->pointer == 0 && arg->ld == 0 && arg->batch_stride == 0 &&
+           arg->value == 0.0F;
+}
+/* ARGUMENT, for an argument that is not absent and that the kernel does not take. `fact`
+ * says why, such as "this problem has no C". */
+jit_gemm_status jg_array_refuse_given(const char *field, const jit_gemm_arg *arg,
                                       const char *fact, const char *hint);
+/* The same where one is given. */
+static inline jit_gemm_status jg_array_check_absent(const char *field,
+                                                    const jit_gemm_arg *arg,
+                                                    const char *fact, const char *hint)
+{
+    return jg_array_is_absent(arg) ? JIT_GEMM_OK
+                                   : jg_array_refuse_given(field, arg, fact, hint);
+}
 
 #endif

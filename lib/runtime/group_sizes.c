@@ -160,10 +160,13 @@ static jit_gemm_status resolve_own_sizes(const struct jg_kernel *kernel,
                                          const jit_gemm_args *args,
                                          struct jg_kernel_params *params)
 {
-    const struct jg_own_size_obstacle of_n = jg_groups_obstacle_to_own_n(&kernel->problem);
-    const struct jg_own_size_obstacle of_k = jg_groups_obstacle_to_own_k(&kernel->problem);
     params->group_ns = args->group_ns;
     params->group_ks = args->group_ks;
+    if (args->group_ns == 0 && args->group_ks == 0) {
+        return JIT_GEMM_OK;
+    }
+    const struct jg_own_size_obstacle of_n = jg_groups_obstacle_to_own_n(&kernel->problem);
+    const struct jg_own_size_obstacle of_k = jg_groups_obstacle_to_own_k(&kernel->problem);
     JG_TRY(check_own_sizes(kernel, "args.group_ns", args->group_ns, &of_n));
     return check_own_sizes(kernel, "args.group_ks", args->group_ks, &of_k);
 }

@@ -7,37 +7,10 @@
 #include "plan/cluster.h"
 #include "plan/host_groups.h"
 #include "runtime/arguments.h"
+#include "runtime/grid.h"
 #include "runtime/group_maps.h"
 #include "runtime/repack.h"
 #include "runtime/scale_pack.h"
-
-/* The naive kernel strides over the elements with at most this many CTAs. */
-#define JG_REFERENCE_CTAS_MAX (INT64_C(65535) * 8)
-
-static unsigned int size_reference_grid(const struct jg_kernel *kernel, uint32_t m,
-                                        uint32_t n, uint32_t batch)
-{
-    const int64_t elements = (int64_t)m * (int64_t)n; /* below 2^62 */
-    const int64_t ctas = jg_ceil_div(elements, kernel->choice.derived.threads);
-    if (ctas >= JG_REFERENCE_CTAS_MAX) {
-        return (unsigned int)JG_REFERENCE_CTAS_MAX;
-    }
-    return (unsigned int)jg_min(ctas * (int64_t)batch, JG_REFERENCE_CTAS_MAX);
-}
-
-unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
-                            uint32_t batch)
-{
-    const struct jg_config *config = &kernel->choice.config;
-    if (config->kernel == JG_KERNEL_REFERENCE) {
-        return size_reference_grid(kernel, m, n, batch);
-    }
-    /* Fits: the arguments have no more CTAs than a grid can have. */
-    const struct jg_cluster_tiles tiles = jg_kernel_cluster_tiles(kernel, m, n, batch);
-    return (unsigned int)(jg_grid_clusters(config, tiles.tiles, tiles.batch,
-                                           kernel->resident_clusters) *
-                          jg_kernel_cluster_ctas(kernel));
-}
 
 /* Of a launch that has the numbers of its groups: no more than these take; 0 where there is
  * nothing to do. */
@@ -61,10 +34,13 @@ static unsigned int size_known_grid(const struct jg_kernel *kernel,
 static unsigned int size_grid(const struct jg_kernel *kernel,
                               struct jg_kernel_params *params)
 {
-    return params->group_sizes == JG_NUMBERS_IN_PARAMS &&
-                   kernel->choice.config.kernel == JG_KERNEL_GEMM
-               ? size_known_grid(kernel, params)
-               : jg_launch_grid(kernel, params->m, params->n, params->batch);
+    if (params->group_sizes == JG_NUMBERS_IN_PARAMS &&
+        kernel->choice.config.kernel == JG_KERNEL_GEMM) {
+        return size_known_grid(kernel, params);
+    }
+    return kernel->exact_grid > 0
+               ? kernel->exact_grid
+               : jg_grid_of_size(kernel, params->m, params->n, params->batch);
 }
 
 /* What is launched, and where. */

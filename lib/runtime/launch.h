@@ -24,8 +24,4 @@ jit_gemm_status jg_launch(const struct jg_kernel *kernel, struct jg_map_slots *s
 jit_gemm_status jg_launch_params(const struct jg_kernel *kernel, unsigned int grid_ctas,
                                  void *params, void *stream);
 
-/* CTAs of a launch whose product has this size. */
-unsigned int jg_launch_grid(const struct jg_kernel *kernel, uint32_t m, uint32_t n,
-                            uint32_t batch);
-
 #endif

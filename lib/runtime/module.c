@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "plan/first_kernel.h"
 #include "plan/split.h"
+#include "runtime/grid.h"
 #include "runtime/instruments.h"
 
 /* CTAs of a cluster that every device with clusters takes. */
@@ -333,6 +334,9 @@ jit_gemm_status jg_module_load(struct jg_device *device,
         return status;
     }
     log_differences(kernel, request->log);
+    if (request->problem != NULL) {
+        kernel->exact_grid = jg_grid_of_exact_sizes(kernel);
+    }
     *ret_kernel = kernel;
     return JIT_GEMM_OK;
 }

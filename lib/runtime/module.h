@@ -36,6 +36,8 @@ struct jg_kernel {
     struct jg_operand operands[JIT_GEMM_MAX_OPERANDS];
     char epilogue_name[JIT_GEMM_NAME_SIZE]; /* "" without one */
     int resident_clusters;                  /* clusters that fit on the device at once */
+    unsigned int exact_grid;                /* CTAs of each launch; 0: the sizes of a launch
+                                               say how many (grid.h) */
     uint32_t registers;                     /* per thread, at launch; 0 for PTX: unknown */
     uint32_t local_bytes;                   /* per thread; 0 for PTX: unknown */
     double load_ms;                         /* time in the driver */

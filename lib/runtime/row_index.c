@@ -67,7 +67,7 @@ jit_gemm_status jg_row_index_check_reserved(const jit_gemm_args *args)
 static jit_gemm_status check_absent(const struct row_index *index)
 {
     if (index->given_count == 0 && jg_array_is_absent(index->given)) {
-        return JIT_GEMM_OK; /* of every launch: nothing is worded for it */
+        return JIT_GEMM_OK; /* beside an index of the other matrix */
     }
     char hint[80], fact[80];
     snprintf(hint, sizeof(hint), "leave it zero, or give %s=indexed in the problem",
@@ -118,11 +118,24 @@ static jit_gemm_status resolve(const struct jg_problem *problem,
     return JIT_GEMM_OK;
 }
 
+static bool nobody_names_rows(const struct jg_problem *problem, const jit_gemm_args *args)
+{
+    return problem->d_rows == JIT_GEMM_ROWS_IN_ORDER &&
+           problem->a_rows == JIT_GEMM_ROWS_IN_ORDER && args->d_row_count == 0 &&
+           args->a_row_count == 0 && jg_array_is_absent(&args->d_rows) &&
+           jg_array_is_absent(&args->a_rows);
+}
+
 jit_gemm_status jg_row_index_resolve(const struct jg_problem *problem,
                                      const jit_gemm_args *args,
                                      struct jg_kernel_params *params,
                                      struct jg_extents *extents)
 {
+    if (nobody_names_rows(problem, args)) { /* most launches */
+        params->d_rows = params->a_rows = (struct jg_matrix_param){0};
+        params->d_row_count = params->a_row_count = 0;
+        return JIT_GEMM_OK;
+    }
     struct row_index indices[INDICES];
     list_indices(problem, args, params, indices);
     for (int i = 0; i < INDICES; i++) {

@@ -7,8 +7,8 @@
  * few slots; a launch takes the first slot that is free, without ever waiting, and gives it
  * back before the launch itself. If all slots are taken at that moment, the launch encodes
  * its maps on its own stack. Inside a slot each operand has a few entries, so alternating
- * buffers do not push each other out; a matrix that lies as a kept one does, elsewhere, gets
- * that one's map with another address.
+ * buffers do not push each other out; a matrix that lies as a kept one does, elsewhere,
+ * gets that one's map with another address.
  */
 #ifndef JG_RUNTIME_TENSOR_MAP_H
 #define JG_RUNTIME_TENSOR_MAP_H
