@@ -297,37 +297,62 @@ static jit_gemm_status read_draft_lines(struct jg_lines *reader,
                             "the manifest ends inside an epilogue");
 }
 
-void jg_manifest_locate_error(const struct jg_manifest *manifest, const char *epilogue)
+/* NULL: it is not the manifest's. */
+static const struct jg_manifest_snippet *find_snippet(const struct jg_manifest *manifest,
+                                                      const char *epilogue)
 {
-    size_t index = 0;
-    while (index < manifest->snippet_count &&
-           strcmp(manifest->snippets[index].name, epilogue) != 0) {
-        index++;
+    for (size_t i = 0; i < manifest->snippet_count; i++) {
+        if (strcmp(manifest->snippets[i].name, epilogue) == 0) {
+            return &manifest->snippets[i];
+        }
     }
+    return NULL;
+}
+
+/* `line` is that of a problem, or 0. */
+static void add_located(const struct jg_manifest_snippet *snippet, size_t line,
+                        const jit_gemm_diagnostic *item)
+{
+    struct jg_str text = {0};
+    struct jg_str where = {0};
+    jg_str_puts(&text, item->text);
+    if (item->origin != JIT_GEMM_DIAGNOSTIC_SNIPPET && line > 0) {
+        jg_str_printf(&where, "manifest line %zu%s", line,
+                      item->where[0] != '\0' ? ": " : "");
+    } else if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET && snippet != NULL &&
+               item->line >= snippet->first_line) {
+        jg_str_printf(&text, " (epilogue '%s', manifest line %zu)", snippet->name,
+                      snippet->line + (item->line - snippet->first_line));
+    }
+    jg_str_puts(&where, item->where);
+    const bool has_memory = !text.failed && !where.failed;
+    jg_error_add(item->severity, item->origin, item->line, item->column,
+                 has_memory ? jg_str_text(&where) : item->where,
+                 has_memory ? jg_str_text(&text) : item->text, item->hint);
+    jg_str_free(&text);
+    jg_str_free(&where);
+}
+
+static void locate(const struct jg_manifest_snippet *snippet, size_t line)
+{
     jit_gemm_diagnostics *diagnostics = NULL;
     const jit_gemm_status status = jg_error_status();
-    if (index == manifest->snippet_count ||
-        jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
+    if (jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
         return;
     }
-    const struct jg_manifest_snippet *snippet = &manifest->snippets[index];
     jg_error_begin(status);
     for (size_t i = 0; i < jg_diagnostics_count(diagnostics); i++) {
-        const jit_gemm_diagnostic *item = jg_diagnostics_at(diagnostics, i);
-        struct jg_str text = {0};
-        jg_str_puts(&text, item->text);
-        if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET &&
-            item->line >= snippet->first_line) {
-            jg_str_printf(&text, " (epilogue '%s', manifest line %zu)", epilogue,
-                          snippet->line + (item->line - snippet->first_line));
-        }
-        jg_error_add(item->severity, item->origin, item->line, item->column, item->where,
-                     text.failed ? item->text : jg_str_text(&text), item->hint);
-        jg_str_free(&text);
+        add_located(snippet, line, jg_diagnostics_at(diagnostics, i));
     }
     const char *log = jg_diagnostics_log(diagnostics);
     jg_error_log(log, strlen(log));
     jg_diagnostics_destroy(&diagnostics);
+}
+
+void jg_manifest_locate_error(const struct jg_manifest *manifest,
+                              const struct jg_manifest_problem *problem)
+{
+    locate(find_snippet(manifest, problem->problem.epilogue), problem->line);
 }
 
 static jit_gemm_status note_snippet(struct jg_manifest *manifest,
@@ -380,7 +405,7 @@ static jit_gemm_status register_draft(struct jg_lines *reader, const char *rest,
     const jit_gemm_status status = jg_manifest_forward(
         &at_start, jg_registry_add(manifest->epilogues, log, &draft->epilogue));
     if (status == JIT_GEMM_ERR_COMPILE) {
-        jg_manifest_locate_error(manifest, draft->name);
+        locate(find_snippet(manifest, draft->name), 0);
     }
     return status;
 }
@@ -439,9 +464,9 @@ static jit_gemm_status check_epilogue(const struct jg_manifest *manifest, const 
 }
 
 /* Takes a range out of the text. */
-static jit_gemm_status parse_problem(char *text, struct jg_manifest *manifest)
+static jit_gemm_status parse_problem(char *text, size_t line, struct jg_manifest *manifest)
 {
-    struct jg_manifest_problem item = {.lines = 1};
+    struct jg_manifest_problem item = {.lines = 1, .line = line};
     jit_gemm_range range;
     struct jg_problem canonical;
     JG_TRY(jg_range_take(text, &range, &item.has_range));
@@ -479,7 +504,7 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
         jg_free(text);
         return jg_fail_memory();
     }
-    const jit_gemm_status status = parse_problem(text, manifest);
+    const jit_gemm_status status = parse_problem(text, reader->line, manifest);
     jg_free(text);
     JG_TRY(jg_manifest_forward(reader, status));
     jg_text_index_add(&manifest->lines, rest, size, manifest->problem_count - 1);

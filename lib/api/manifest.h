@@ -44,6 +44,7 @@ struct jg_manifest_snippet {
 /* Equal lines `problem`. */
 struct jg_manifest_problem {
     size_t lines;             /* how many */
+    size_t line;              /* in the manifest: the first of them */
     jit_gemm_problem problem; /* of the greatest size of a range */
     bool has_range;           /* the kernels of its bands are meant */
     struct jg_range range;
@@ -82,9 +83,11 @@ void jg_manifest_print_one(const struct jg_epilogue *epilogue, const char *line,
  */
 jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *log,
                                   struct jg_manifest *ret_manifest);
-/* Adds an epilogue's name and the manifest's lines to the thread's error, which is COMPILE.
- * Leaves it as it is without memory, or if the manifest has no such epilogue. */
-void jg_manifest_locate_error(const struct jg_manifest *manifest, const char *epilogue);
+/* Adds to the thread's error, of a kernel of this problem, where that stands: what is wrong
+ * in a snippet gets its epilogue and the manifest's line of it, all else the line of the
+ * problem. Leaves it as it is without memory. */
+void jg_manifest_locate_error(const struct jg_manifest *manifest,
+                              const struct jg_manifest_problem *problem);
 void jg_manifest_free(struct jg_manifest *manifest);
 
 #endif

@@ -135,9 +135,6 @@ static jit_gemm_status build_problem(const struct prewarm *prewarm, struct task 
                                                             result.binary.spill_bytes));
     }
     jg_binary_free(&result.binary);
-    if (status == JIT_GEMM_ERR_COMPILE) {
-        jg_manifest_locate_error(prewarm->manifest, task->item->problem.epilogue);
-    }
     return status;
 }
 
@@ -183,6 +180,9 @@ static void note_result(struct prewarm *prewarm, const struct task *task,
         return;
     }
     prewarm->result.failed += task->lines;
+    if (task->item != NULL && status != JIT_GEMM_ERR_NO_MEMORY) {
+        jg_manifest_locate_error(prewarm->manifest, task->item);
+    }
     if (prewarm->first_failure == JIT_GEMM_OK) {
         prewarm->first_failure = status;
         (void)jg_diagnostics_take(&prewarm->first_errors); /* NULL without memory */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many epilogues in a context, and equal lines of a manifest: each is worked on once. */
+/* Many epilogues in a context, and equal lines of a manifest: each is worked on once. Lines
+ * that cannot be built. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,5 +141,45 @@ Test(equal_lines, of_a_range_have_its_bands_once)
     cr_expect_eq(five.total, 5 * one.total);
     cr_expect_eq(five.cached, five.total);
     cr_expect_eq(calls, calls_of_one);
+    api_fixture_close(&fixture);
+}
+
+/* What only the choice or the cache finds out, once all lines are read. */
+Test(many_lines, what_cannot_be_built_is_named_with_its_line)
+{
+    static const char wrong[] = "jit_gemm manifest 1\n"
+                                "problem 256x256x256 f16\n"
+                                "\n"
+                                "problem 256x256x256 bf16 config=tile=64x72\n";
+    static const char missing[] = "jit_gemm manifest 1\n"
+                                  "# one that nobody has built\n"
+                                  "problem 512x256x256 f16\n";
+    static const char config[] = "manifest line 4: problem.config: tile=64x72 ";
+    const struct {
+        const char *text;
+        jit_gemm_prewarm_options options;
+        jit_gemm_status status;
+        const char *error;
+    } rows[] = {
+        {wrong, {.only_estimate = 1}, JIT_GEMM_ERR_ARGUMENT, config},
+        {wrong, {.only_estimate = 0}, JIT_GEMM_ERR_ARGUMENT, config},
+        {missing,
+         {.require_cached = 1},
+         JIT_GEMM_ERR_NOT_CACHED,
+         "manifest line 3: cache: "},
+    };
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        jit_gemm_prewarm_options options = rows[i].options;
+        options.struct_size = sizeof(options);
+        jit_gemm_prewarm_result result = {.struct_size = sizeof(result)};
+        cr_expect_eq(jit_gemm_prewarm(fixture.context, rows[i].text, strlen(rows[i].text),
+                                      &options, &result),
+                     rows[i].status);
+        cr_expect_eq(result.failed, 1, "row %zu", i);
+        cr_expect(api_error_has(rows[i].error), "row %zu: %s", i, jit_gemm_last_error());
+    }
     api_fixture_close(&fixture);
 }
