@@ -425,3 +425,34 @@ Test(gated, pair_vectors_belong_to_gated_snippets)
                      "epilogue.operands[0].role: a pair_vector is an input, not a sum; "
                      "declare it as a row_vector: one value for each column of D");
 }
+
+/* Both warpgroups read all of A for both accumulators of 64 rows. */
+Test(gated, transposed_tiles_of_64_rows_of_d_read_too_much_from_shared_memory)
+{
+    static const struct {
+        const char *text;
+        int tile_m, tile_n;
+        bool swaps;
+    } rows[] = {
+        {"1024x1024x1024 bf16", 64, 128, false},
+        {"1024x1024x4096 bf16 pair=halves", 64, 128, false},
+        {"256x4096x2048 bf16", 64, 128, false},
+        {"512x2048x4096 e4m3 d=bf16 accumulate=fast", 64, 128, false},
+        /* Weights that come from memory hide it. */
+        {"16x13312x16384 bf16", 128, 32, true},
+    };
+    struct jg_epilogue *epilogue =
+        make_epilogue("d = silu(acc0) * acc1;", JIT_GEMM_OPERAND_SCALAR);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_choice choice;
+        cr_assert_eq(choose("sm_90a", rows[i].text, epilogue, &choice), JIT_GEMM_OK, "%s",
+                     rows[i].text);
+        const struct jg_config_layout *layout = &choice.config.layout;
+        cr_expect_eq(layout->tile_m, rows[i].tile_m, "%s: %d", rows[i].text,
+                     layout->tile_m);
+        cr_expect_eq(layout->tile_n, rows[i].tile_n, "%s: %d", rows[i].text,
+                     layout->tile_n);
+        cr_expect_eq(layout->swap_ab, rows[i].swaps, "%s", rows[i].text);
+    }
+    jg_epilogue_destroy(epilogue);
+}

@@ -244,8 +244,9 @@ static double count_mma_clk(const struct jg_trial *trial)
     const double tile_m = layout->tile_m;
     const double tile_n = layout->tile_n;
     const double row_bytes = JG_ROW_BYTES; /* newer compilers warn of enum times double */
-    const double mma_clk = jg_larger(tile_m * tile_n * row_bytes / MMA_BYTES_CLK,
-                                     tile_m * row_bytes / SHARED_BYTES_CLK);
+    const double read_clk =
+        jg_larger(tile_m * row_bytes / SHARED_BYTES_CLK, jg_sm90a_pair_reads_clk(trial));
+    const double mma_clk = jg_larger(tile_m * tile_n * row_bytes / MMA_BYTES_CLK, read_clk);
     if (!jg_sm90a_promotes(&trial->product)) {
         return mma_clk;
     }
