@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* jit-gemm: the command line of the library. */
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -85,8 +87,21 @@ static int run_command(int argc, char **argv)
     return cli_dispatch("jit-gemm", commands, COMMAND_COUNT, argc - 1, argv + 1);
 }
 
+/* Else the next file that is opened would have the number of a stream that whoever called
+ * closed, and messages would be written into it: a log's lines into the entry of a cache.
+ * What stands there fails as nothing would. */
+static void occupy_closed_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        if (fcntl(stream, F_GETFD) == -1) {
+            (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    occupy_closed_streams();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error with words */
     const int code = run_command(argc, argv);
 

@@ -6,6 +6,7 @@ Usage: test_cli_terminal.py JIT_GEMM SOURCE_ROOT
 
 Nothing here needs a GPU or a compiler.
 """
+import os
 import re
 import subprocess
 import sys
@@ -82,6 +83,21 @@ def test_output_that_is_not_written_is_a_failure():
             done = subprocess.run([str(TOOL), *words], stdout=full, stderr=subprocess.PIPE, check=False,
                                   env=clean_environment())
         expect(done.returncode == 1 and b"standard output cannot be written" in done.stderr, f"{words}: {done}")
+
+
+def test_a_closed_stream_is_no_file_that_is_opened_later():
+    # More than a pipe holds: the tool reads when all of it is written.
+    script = 'exec "$0" epilogue check --epilogue-file - >&- 2>&-'
+    with subprocess.Popen(["sh", "-c", script, str(TOOL)], stdin=subprocess.PIPE,
+                          env=clean_environment()) as process:
+        process.stdin.write(b"d = acc; //" + b" " * 200000)
+        process.stdin.flush()
+        there = [os.readlink(f"/proc/{process.pid}/fd/{stream}") for stream in (1, 2)
+                 if os.path.islink(f"/proc/{process.pid}/fd/{stream}")]
+        process.stdin.close()
+        process.wait()
+    expect(there == ["/dev/null"] * 2, f"standard output and error are {there}")
+    expect(process.returncode == 1, f"exit code {process.returncode}, of output that is not written")
 
 
 if __name__ == "__main__":
