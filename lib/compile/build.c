@@ -68,7 +68,7 @@ static void print_metadata(const struct build *build, const char *signature,
         jg_str_printf(out, "registers=%u\nspill_bytes=%u\n", binary->registers,
                       binary->spill_bytes);
     }
-    jg_str_printf(out, "compile_ms=%.3f\n", binary->compile_ms);
+    jg_str_printf(out, "compile_ms=%.0f\n", binary->compile_ms); /* no point, nor comma */
     add_metadata(out, "compiler", signature);
     add_metadata(out, "library", JG_LIBRARY_VERSION);
 }
