@@ -98,6 +98,9 @@ JIT_GEMM_API void jit_gemm_context_destroy(jit_gemm_context **context);
  * only what was finished is in the cache. A call that begins later works as ever: if it
  * waits for a compile that is cancelled, it makes it itself. Takes no lock and allocates
  * nothing, so that a signal handler may call it.
+ *
+ * Before a process exits, threads that create must be cancelled and joined: an exit takes
+ * the compiler apart while they are in it, and can crash.
  * @return OK, ARGUMENT
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_cancel(jit_gemm_context *context);

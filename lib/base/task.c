@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ struct running {
     jit_gemm_diagnostics *diagnostics; /* and its error */
     pthread_t thread;
     struct running *next_left;
-    bool has_released; /* of one that is left: nothing is done any more but to end */
+    atomic_bool has_released; /* of one that is left: it does nothing any more but to end */
 };
 
 /*
@@ -31,7 +32,8 @@ struct running {
  * compiler's code and this library's, which a process that exits should not take apart
  * under them: a program that had cancelled its compiles crashed behind its last line. So an
  * exit waits for them, but not for the minutes that a compiler can take. `left_mutex`
- * guards the list and `has_released`.
+ * guards the list. A task's own thread does not lock it: a child of a fork would find it
+ * locked, where nobody knows of the task any more.
  */
 enum { EXIT_WAITS_MS = 2000 };
 static jg_mutex left_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -64,9 +66,7 @@ static void *run_work(void *user)
     pthread_mutex_unlock(&running->mutex);
     if (is_left) {
         running->task.release(running->task.user);
-        pthread_mutex_lock(&left_mutex);
-        running->has_released = true;
-        pthread_mutex_unlock(&left_mutex);
+        atomic_store(&running->has_released, true);
     }
     return NULL;
 }
@@ -86,7 +86,7 @@ static struct running *take_ended(bool *ret_are_more)
     pthread_mutex_lock(&left_mutex);
     forget_those_of_the_parent();
     struct running **link = &left_tasks;
-    while (*link != NULL && !(*link)->has_released) {
+    while (*link != NULL && !atomic_load(&(*link)->has_released)) {
         link = &(*link)->next_left;
     }
     struct running *taken = *link;
