@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run_launch.h"
+#include "run_lines.h"
 #include "run_verify.h"
 
 static const struct cli_help run_help = {
@@ -21,6 +22,8 @@ static const struct cli_help run_help = {
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"
     "--back-to-back launches twice without waiting in between: the second launch reads D\n"
     "of the first as its A, B, C and matrix operands, where these lie as D does.\n"
+    "--lines runs each line of a file and says which passed, failed or were refused; exit\n"
+    "code 1 if one failed, else 2 if one was refused.\n"
     "On the emulator nothing is timed (kernel_us=emulated), the host makes the sums, and\n"
     "the reference kernel applies the snippet to them, if there is one; --verify fails as\n"
     "well if the emulator warned of something.\n",
@@ -40,6 +43,7 @@ struct run_options {
     bool verify, json, back_to_back, host_sizes, plan_sizes;
     const char *save;     /* NULL: D is not kept */
     const char *in_place; /* NULL: D has memory of its own */
+    const char *lines;    /* NULL: one run */
 };
 
 /* One run under way. */
@@ -418,7 +422,34 @@ static int check_options(const struct run_options *options,
     return cli_check_output("--save", options->save);
 }
 
-int cmd_run(int argc, char **argv)
+static int run_line(int argc, char **argv);
+
+/* What was given beside --lines FILE stands before each line. `word`: of no option. */
+static int run_file(const struct run_options *options, const char *word, int argc,
+                    char **given)
+{
+    int count = 0;
+
+    if (options->json || options->save != NULL) {
+        return cli_usage_error("--lines and %s exclude each other",
+                               options->json ? "--json" : "--save");
+    }
+    if (word != NULL) {
+        return cli_usage_error("--lines: problems stand in the lines; leave out `%s`",
+                               word);
+    }
+    for (int i = 0; i < argc; i++) {
+        const bool is_name = strcmp(given[i], "--lines") == 0;
+
+        if (!is_name && strncmp(given[i], "--lines=", strlen("--lines=")) != 0) {
+            given[count++] = given[i];
+        }
+        i += is_name;
+    }
+    return run_lines(options->lines, &options->context, run_line, given, count);
+}
+
+static int run_words(int argc, char **argv, bool is_line)
 {
     struct run_options options = {.seed = 1, .repeat = 10, .alpha = 1, .beta = 1};
     struct cli_problem problem = {0};
@@ -461,13 +492,25 @@ int cmd_run(int argc, char **argv)
          CLI_FLAG, &options.back_to_back},
         {"--save", "FILE", "write D as it lies on the device, elements of its type",
          CLI_TEXT, &options.save},
+        {"--lines", "FILE",
+         "one run for each line of the file, in one process: words\nand options, quoted as in "
+         "a shell, behind those given here;\n\"-\" reads them as they come",
+         CLI_TEXT, &options.lines},
         {"--json", NULL, "print one JSON object instead", CLI_FLAG, &options.json},
         {0},
     };
+    const size_t bytes = (size_t)argc * sizeof(*argv);
+    char **given = cli_alloc(bytes); /* as they stood */
     int words = 0, code;
 
+    memcpy(given, argv, bytes);
     code = cli_parse_problem(&run_help, own, &problem, &options.context, true, argc, argv,
                              &words);
+    if (code < 0 && options.lines != NULL) {
+        code = is_line ? cli_usage_error("--lines: a line has none of its own")
+                       : run_file(&options, words > 0 ? argv[1] : NULL, argc, given);
+    }
+    free(given);
     if (code >= 0) {
         return code;
     }
@@ -483,4 +526,14 @@ int cmd_run(int argc, char **argv)
     }
     cli_problem_free(&problem);
     return code;
+}
+
+static int run_line(int argc, char **argv)
+{
+    return run_words(argc, argv, true);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    return run_words(argc, argv, false);
 }

@@ -122,6 +122,47 @@ def test_promises_of_alignment_are_not_outdone_and_guards_begin_at_the_matrix():
                "written before the matrix, 4095 bytes into" in done.stderr, "guard", done)
 
 
+def test_lines_of_a_file_run_one_by_one_in_one_process():
+    need_compiler()
+    with Folder() as folder:
+        path = folder.path / "lines.txt"
+        path.write_text("# none\n\n100x60x72 bf16 --seed 2\n  64x60x72 bf16 --epilogue 'd = acc * \"1.0f\";'\n"
+                        "100x60x72 bf16 --epilogue 'd = acc * 1.0f;'\n")
+        done = run_computing(folder, "bf16 bf16 none", "--verify", "--repeat", "1", "--lines", path)
+        expect_exit(done, 1)
+        lines = done.stdout.splitlines()
+        expect(lines[0] == "line 3: 100x60x72 bf16 --seed 2" and "line 3: passed" in lines, "first", done)
+        expect("line 4: failed" in lines and 'd = acc * "1.0f";' in done.stderr, "a quote in quotes", done)
+        expect(lines[-2:] == ["line 5: passed", "3 lines: 2 passed, 1 failed, 0 refused"], "last", done)
+        expect(len([line for line in lines if line.startswith("PASS ")]) == 2, "verified", done)
+
+
+def test_a_line_that_fails_does_not_end_the_others():
+    need_compiler()
+    with Folder() as folder:
+        text = b"100x59x72 bf16 d=f32 --ldd 64\n100x60x72 bf16 d=bf16 --alpha\n64x60x72 bf16 d=f32 'x\n"
+        done = tool("run", "--lines=-", "--verify", *CONFIG, "--driver", DRIVER, "--repeat", "1", text=text,
+                    cache=folder.cache, variables={"COMPUTING_DRIVER": "bf16 f32 after"})
+        expect_exit(done, 1)
+        expect([line for line in done.stdout.splitlines() if line.startswith("line ")][1::2] ==
+               ["line 1: failed", "line 2: refused", "line 3: refused"], "verdicts", done)
+        expect("--alpha needs a value" in done.stderr and "a quote has no end" in done.stderr, "why", done)
+
+
+def test_what_does_not_go_with_lines_is_refused():
+    rows = [(["--json"], "--lines and --json exclude"), (["--save", "x"], "--lines and --save exclude"),
+            (["64x64x64", "bf16"], "leave out `64x64x64`")]
+    for words, message in rows:
+        done = tool("run", "--lines", "/dev/null", *words, "--driver", DRIVER)
+        expect(done.returncode == 2 and message in done.stderr, message, done)
+    done = tool("run", "--lines", "/none", "--driver", DRIVER)
+    expect(done.returncode == 1 and "--lines /none: No such file" in done.stderr, "file", done)
+    done = tool("run", "--lines", "-", "--driver", DRIVER, text=b"--lines x\n")
+    expect(done.returncode == 2 and "a line has none of its own" in done.stderr, "nested", done)
+    done = tool("run", "--lines", "-", "--driver", DRIVER, text=b"# none\n")
+    expect(done.returncode == 2 and "0 lines: 0 passed" in done.stdout, "empty", done)
+
+
 def test_without_verify_nothing_is_claimed_of_the_result():
     need_compiler()
     with Folder() as folder:
