@@ -3,7 +3,7 @@
  * Random snippets in random problems, on the emulator of both chips beside the second
  * reading of snippets (verify/snippet.h).
  *
- * Usage: random_snippets DRIVER [--snippets COUNT] [--seed SEED] [--units COUNT]
+ * Usage: random_snippets DRIVER|gpu [--snippets COUNT] [--seed SEED] [--units COUNT]
  *     [--scaled 0|1] [--failures COUNT]
  *
  * COUNT snippets are drawn: JIT_GEMM_TEST_SNIPPETS, or 1000, where none is given.
@@ -17,18 +17,24 @@
  * without reductions is also run by the reference kernel: its results have to be allowed
  * too, and be the same bits where the compiler has no product to contract with a sum.
  * Prints TAP; a failure names the unit's seed, and `--seed SEED --units 1` repeats it.
+ * With `gpu` all units are of sm_90a and run on the GPU here: each array lies between
+ * guards that nobody may write, and a unit that does not end within a minute ends the
+ * program.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "random_unit.h"
 #include "unit_compare.h"
 
 enum {
     REFERENCE_EVERY = 2, /* units that the reference kernel runs too */
+    UNIT_SECONDS = 60,   /* on a GPU: no kernel of a unit takes a second of them */
     BITS_EVERY = 4 /* of these, units whose snippets have one rounding: the same bits */
 };
 
@@ -147,12 +153,13 @@ static void run_unit(struct unit *unit, jit_gemm_context *context, jit_gemm *gem
         counts->in_place += unit->in_place < MAX_MATRICES ? 1 : 0;
         counts->snippets += unit->snippet_count * evaluated_of_output(unit);
         compare_results(unit, counts);
+        unit_check_guards(unit, context);
         if (unit->seed % REFERENCE_EVERY == 0 && unit->reduction_count == 0 &&
             !unit_is_scaled(unit)) {
             compare_with_reference(unit, context, &scales, counts);
         }
     }
-    unit_free_scales(&scales, context);
+    unit_free_scales(unit, &scales, context);
     unit_free_data(unit, context);
 }
 
@@ -198,7 +205,8 @@ static void print_unit(const struct unit *unit, uint64_t number, bool is_scaled)
            (unsigned long long)number, (unsigned long long)unit->seed, archs[unit->arch],
            unit->snippet_count, unit->problem_text);
     if (unit->wrong[0] != '\0') {
-        printf("# repeat with --seed %llu --units 1%s\n# ", (unsigned long long)unit->seed,
+        printf("# repeat with %s--seed %llu --units 1%s\n# ",
+               unit->guard_bytes > 0 ? "gpu " : "", (unsigned long long)unit->seed,
                is_scaled ? " --scaled 1" : "");
         for (const char *letter = unit->wrong; *letter != '\0'; letter++) {
             printf("%s", *letter == '\n' && letter[1] != '\0' ? "\n#   "
@@ -207,6 +215,12 @@ static void print_unit(const struct unit *unit, uint64_t number, bool is_scaled)
         printf("\n");
     }
     fflush(stdout);
+}
+
+/* NULL where the units run on the GPU. */
+static const char *find_driver(const char *word)
+{
+    return strcmp(word, "gpu") == 0 ? NULL : word;
 }
 
 static jit_gemm_context *open_context(const char *driver, int arch)
@@ -220,6 +234,20 @@ static jit_gemm_context *open_context(const char *driver, int arch)
         printf("Bail out! %s\n", jit_gemm_last_error());
         exit(1);
     }
+    return context;
+}
+
+/* A context that has begun to use the GPU: held open, the units' share what the driver has.
+ */
+static jit_gemm_context *hold_gpu(void)
+{
+    jit_gemm_device_info info = {.struct_size = sizeof(info)};
+    jit_gemm_context *context = open_context(NULL, 0);
+    if (jit_gemm_device_get_info(context, &info) != JIT_GEMM_OK) {
+        printf("Bail out! %s\n", jit_gemm_last_error());
+        exit(1);
+    }
+    printf("# %s\n", info.name);
     return context;
 }
 
@@ -248,7 +276,7 @@ static struct options read_options(int argc, char **argv)
         .units = UINT64_MAX,
         .failures = 20};
     if (argc < 2 || argc % 2 != 0) {
-        printf("Bail out! random_snippets DRIVER [--snippets COUNT] [--seed SEED] "
+        printf("Bail out! random_snippets DRIVER|gpu [--snippets COUNT] [--seed SEED] "
                "[--units COUNT] [--scaled 0|1] [--failures COUNT]\n");
         exit(1);
     }
@@ -272,13 +300,30 @@ static struct options read_options(int argc, char **argv)
     return options;
 }
 
+static volatile sig_atomic_t current_seed;
+
+static void end_late_unit(int signal)
+{
+    char text[96];
+    (void)signal;
+    const int size =
+        snprintf(text, sizeof(text), "Bail out! seed %ld has no end\n", (long)current_seed);
+    (void)!write(STDOUT_FILENO, text, (size_t)size);
+    _exit(1);
+}
+
 /* True: nothing was wrong. */
 static bool test_unit(const char *driver, const struct options *options, uint64_t number,
                       struct counts *counts)
 {
     const uint64_t seed = options->seed + number - 1;
-    struct unit unit = {.seed = seed, .draws = draws_of(seed), .arch = (int)(seed / 2 % 2)};
+    struct unit unit = {.seed = seed,
+                        .draws = draws_of(seed),
+                        .arch = driver != NULL ? (int)(seed / 2 % 2) : 0,
+                        .guard_bytes = driver != NULL ? 0 : 256};
     jit_gemm_context *context = open_context(driver, unit.arch);
+    current_seed = seed;
+    alarm(driver != NULL ? 0 : UNIT_SECONDS);
     jit_gemm *gemm = draw_unit(&unit, context, options->scaled != 0, counts);
     if (gemm != NULL) {
         run_unit(&unit, context, gemm, counts);
@@ -294,15 +339,19 @@ int main(int argc, char **argv)
 {
     const struct options options = read_options(argc, argv);
     struct counts counts = {0};
+    const char *driver = find_driver(argv[1]);
+    jit_gemm_context *context = driver == NULL ? hold_gpu() : NULL;
     uint64_t number = 0;
     uint64_t failed = 0;
+    (void)signal(SIGALRM, end_late_unit);
     setenv("JIT_GEMM_EMULATOR", "sms=2,show=errors", 0);
     printf("TAP version 13\n");
     while (counts.snippets < options.snippets && number < options.units &&
            failed < options.failures) {
-        failed += !test_unit(argv[1], &options, number + 1, &counts);
+        failed += !test_unit(driver, &options, number + 1, &counts);
         number++;
     }
+    jit_gemm_context_destroy(&context);
     const bool is_decided = counts.open * 5 < counts.elements;
     printf(
         "%s %llu - %llu snippets, %llu results, %llu of them open; %llu units also by the "

@@ -7,7 +7,7 @@
 
 #include "verify/quantise.h"
 
-enum { MAX_INPUTS = 6 };
+enum { MAX_INPUTS = 6, GUARD_BYTE = 0xa5 };
 
 void unit_fail(struct unit *unit, const char *what, const char *text)
 {
@@ -425,10 +425,58 @@ static struct array make_d_scales(const struct unit *unit)
 static bool upload(struct unit *unit, jit_gemm_context *context, struct array *array)
 {
     const size_t bytes = element_view_bytes(&array->view);
-    return unit_check(unit, "alloc",
-                      jit_gemm_device_alloc(context, bytes, &array->address)) &&
+    const size_t all = bytes + 2 * unit->guard_bytes;
+    uint64_t base;
+    if (!unit_check(unit, "alloc", jit_gemm_device_alloc(context, all, &base))) {
+        return false;
+    }
+    array->address = base + unit->guard_bytes;
+    return (unit->guard_bytes == 0 ||
+            unit_check(unit, "fill",
+                       jit_gemm_device_fill(context, base, GUARD_BYTE, all))) &&
            unit_check(unit, "upload",
                       jit_gemm_device_upload(context, array->address, array->data, bytes));
+}
+
+static void free_array(const struct unit *unit, jit_gemm_context *context,
+                       const struct array *array)
+{
+    if (array->address != 0) {
+        (void)jit_gemm_device_free(context, array->address - unit->guard_bytes);
+    }
+}
+
+static void check_guard(struct unit *unit, jit_gemm_context *context, uint64_t address,
+                        const char *what)
+{
+    uint8_t bytes[256] = {0};
+    if (!unit_check(unit, "download",
+                    jit_gemm_device_download(context, bytes, address, unit->guard_bytes))) {
+        return;
+    }
+    for (size_t i = 0; i < unit->guard_bytes; i++) {
+        if (bytes[i] != GUARD_BYTE) {
+            unit_fail(unit, "a byte was written outside of an array", what);
+            return;
+        }
+    }
+}
+
+void unit_check_guards(struct unit *unit, jit_gemm_context *context)
+{
+    for (uint32_t i = 0; i < MAX_MATRICES && unit->guard_bytes > 0; i++) {
+        const struct array *array = &unit->arrays[i];
+        const char *name = i == MATRIX_A   ? "A"
+                           : i == MATRIX_B ? "B"
+                           : i == MATRIX_C ? "C"
+                           : i == MATRIX_D ? "D"
+                                           : "an operand or scales";
+        if (array->data != NULL && array->address != 0) {
+            check_guard(unit, context, array->address - unit->guard_bytes, name);
+            check_guard(unit, context, array->address + element_view_bytes(&array->view),
+                        name);
+        }
+    }
 }
 
 static void make_input(struct unit *unit, const jit_gemm_matrix *matrix, int64_t outer,
@@ -491,7 +539,7 @@ void unit_free_data(struct unit *unit, jit_gemm_context *context)
 {
     for (int i = 0; i < MAX_MATRICES; i++) {
         if (i != MATRIX_D || unit->in_place == MAX_MATRICES) {
-            (void)jit_gemm_device_free(context, unit->arrays[i].address);
+            free_array(unit, context, &unit->arrays[i]);
         }
         free(unit->arrays[i].data);
         unit->arrays[i] = (struct array){0};
@@ -544,10 +592,11 @@ bool unit_make_scales(struct unit *unit, jit_gemm_context *context,
     return upload(unit, context, &scales->a) && upload(unit, context, &scales->b);
 }
 
-void unit_free_scales(struct unit_scales *scales, jit_gemm_context *context)
+void unit_free_scales(const struct unit *unit, struct unit_scales *scales,
+                      jit_gemm_context *context)
 {
-    (void)jit_gemm_device_free(context, scales->a.address);
-    (void)jit_gemm_device_free(context, scales->b.address);
+    free_array(unit, context, &scales->a);
+    free_array(unit, context, &scales->b);
     free(scales->a.data);
     free(scales->b.data);
 }

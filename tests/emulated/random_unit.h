@@ -60,6 +60,8 @@ struct unit {
     char *source;
     struct array arrays[MAX_MATRICES];
     uint64_t workspace;
+    size_t
+        guard_bytes;  /* around each array, 256 or none: an emulator sees what is beside */
     char wrong[1024]; /* empty while nothing is */
 };
 
@@ -98,12 +100,15 @@ void unit_free_data(struct unit *unit, jit_gemm_context *context);
 bool unit_make_workspace(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm);
 bool unit_make_scales(struct unit *unit, jit_gemm_context *context,
                       struct unit_scales *scales);
-void unit_free_scales(struct unit_scales *scales, jit_gemm_context *context);
+void unit_free_scales(const struct unit *unit, struct unit_scales *scales,
+                      jit_gemm_context *context);
 /* Launches and waits. */
 bool unit_run(struct unit *unit, jit_gemm_context *context, jit_gemm *gemm,
               const struct unit_scales *scales);
 /* C or the operand whose memory D has, anew. */
 bool unit_restore_in_place(struct unit *unit, jit_gemm_context *context);
+/* Has a launch written beside an array? */
+void unit_check_guards(struct unit *unit, jit_gemm_context *context);
 /* Brings an array back to the host. */
 bool unit_download(struct unit *unit, jit_gemm_context *context, uint32_t index);
 
