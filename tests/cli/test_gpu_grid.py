@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs every line of gpu_grid.txt with `jit-gemm run --verify`, several at a time.
+"""Runs every line of gpu_grid.txt with `jit-gemm run --verify`, by a process for each processor.
 
 Arguments: the tool, the source folder. With JIT_GEMM_TEST_WRAPPER set (for instance to
 `compute-sanitizer --tool memcheck --error-exitcode 9`), only the lines of small problems run, each
@@ -10,13 +10,14 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
+import threading
 
-from cli_harness import (HOLDER, Skip, TOOL, clean_environment, expect, need_gpu, run_tests)
+from cli_harness import HOLDER, Skip, TOOL, expect, need_gpu, run_tests
+from line_runs import WRAPPER, Process
 
 GRID = pathlib.Path(__file__).with_name("gpu_grid.txt")
-WRAPPER = shlex.split(os.environ.get("JIT_GEMM_TEST_WRAPPER", ""))
+LIMIT_S = 300
 SMALL_ELEMENTS = 400 * 600
 
 
@@ -30,21 +31,29 @@ def read_grid():
     return lines
 
 
-def run_line(line):
-    return subprocess.run([*WRAPPER, str(TOOL), "run", *shlex.split(line), "--verify", "--repeat",
-                           "1" if WRAPPER else "3"],
-                          env=clean_environment(JIT_GEMM_CACHE_DIR=HOLDER.name + "/cache"),
-                          capture_output=True, text=True, timeout=600, check=False)
+class Runner:
+    """Runs lines, each thread by a process of its own."""
+
+    def __init__(self):
+        self.own, self.all = threading.local(), []
+
+    def run(self, line):
+        if not hasattr(self.own, "process"):
+            self.own.process = Process(TOOL, ["--device", "gpu", "--repeat", "1" if WRAPPER else "3"], LIMIT_S,
+                                       JIT_GEMM_CACHE_DIR=HOLDER.name + "/cache")
+            self.all.append(self.own.process)
+        return self.own.process.run(shlex.split(line))
+
+    def end(self):
+        for process in self.all:
+            process.end()
 
 
 def make_test(result):
     def test():
-        done = result.result()
-        last = done.stdout.splitlines()[-1] if done.stdout.strip() else ""
-        passed = any(line.startswith("PASS ") for line in done.stdout.splitlines())
-        expect(done.returncode == 0 and passed, last, done)
-        print("# " + (last if not WRAPPER else
-                      [line for line in done.stdout.splitlines() if line.startswith("PASS ")][0]))
+        verdict, said = result.result()
+        expect(verdict == "passed", said)
+        print("# " + next(line for line in said.splitlines() if line.startswith("PASS ")))
     return test
 
 
@@ -61,9 +70,12 @@ def main():
     except Skip as reason:
         skip = make_skip(reason)
         return run_tests([(line, skip) for line in lines])
-    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        results = [pool.submit(run_line, line) for line in lines]
-        return run_tests([(line, make_test(result)) for line, result in zip(lines, results)])
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        runner = Runner()
+        results = [pool.submit(runner.run, line) for line in lines]
+        code = run_tests([(line, make_test(result)) for line, result in zip(lines, results)])
+        runner.end()
+    return code
 
 
 if __name__ == "__main__":
