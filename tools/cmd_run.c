@@ -20,6 +20,8 @@ static const struct cli_help run_help = {
     "or the same with FAIL, and exit code 1; without --verify it begins with DONE.\n"
     "f32 scalars are passed by value, all other operands by pointer.\n"
     "A kernel that needs a workspace gets one of zeros, and is launched twice with it.\n"
+    "On a GPU --verify also compares the bits of D with those that as many launches leave\n"
+    "as --repeat says, none of which waits for the one before, if they have to be the same.\n"
     "--back-to-back launches twice without waiting in between: the second launch reads D\n"
     "of the first as its A, B, C and matrix operands, where these lie as D does.\n"
     "--lines runs each line of a file and says which passed, failed or were refused; exit\n"
@@ -242,6 +244,59 @@ static int save_result(const struct run_launch *launch, const char *path)
     return code;
 }
 
+/* Parts of K that are added up as they come give other bits each time, and a D that is
+ * written over an input is another's input in the next launch. */
+static bool repeats_bits(const struct run_launch *launch)
+{
+    return launch->in_place_values == NULL &&
+           strstr(launch->info.config, "split_order=unordered") == NULL;
+}
+
+/* Poisons D, and launches `count` times behind each other with no wait in between. */
+static int launch_burst(struct run_state *state, size_t count)
+{
+    const struct run_launch *launch = &state->launch;
+    int code = run_results_poison(launch->context, &launch->results);
+
+    for (size_t i = 1; i < count && code == CLI_OK; i++) {
+        const jit_gemm_status status = jit_gemm_run(launch->gemm, &launch->args, NULL);
+        code = status == JIT_GEMM_OK ? CLI_OK : cli_report(status, NULL, false);
+    }
+    if (code == CLI_OK) {
+        code = run_launch_once(launch);
+    }
+    return code == CLI_OK ? run_results_collect(launch->context, &launch->inputs,
+                                                &launch->results, &state->verdict.is_wrong)
+                          : code;
+}
+
+/* D of such launches, which overlap where the kernel lets them, against the verified one.
+ */
+static int verify_burst(struct run_state *state, size_t count)
+{
+    const struct run_launch *launch = &state->launch;
+    const struct run_matrix *d = &launch->results.d;
+
+    if (!repeats_bits(launch)) {
+        return CLI_OK;
+    }
+    void *verified = run_matrix_download(launch->context, d);
+    int code = verified != NULL ? launch_burst(state, count) : CLI_FAILED;
+    void *repeated = code == CLI_OK ? run_matrix_download(launch->context, d) : NULL;
+    if (code == CLI_OK && repeated == NULL) {
+        code = CLI_FAILED;
+    }
+    if (code == CLI_OK && memcmp(verified, repeated, element_view_bytes(&d->view)) != 0) {
+        state->verdict.is_wrong = true;
+        cli_error("D: other bits after %zu launches behind each other than after the one "
+                  "that was verified",
+                  count);
+    }
+    free(verified);
+    free(repeated);
+    return code;
+}
+
 /* What an emulated device warned of is wrong, whatever the numbers are. */
 static int check_findings(struct run_state *state)
 {
@@ -349,6 +404,9 @@ static int run_problem(struct run_state *state, const struct cli_problem *proble
                                  : run_apart(state, problem, options);
     if (code == CLI_OK && options->verify) {
         code = check_findings(state);
+    }
+    if (code == CLI_OK && !launch->device.is_emulated && options->verify) {
+        code = verify_burst(state, (size_t)options->repeat);
     }
     if (code == CLI_OK && !launch->device.is_emulated) {
         code = time_launches(state, (size_t)options->repeat);

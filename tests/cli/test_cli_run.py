@@ -80,6 +80,16 @@ def test_every_mistake_of_a_kernel_fails():
                                 done.stdout.splitlines()[-1]), "last line", done)
 
 
+def test_launches_behind_each_other_have_the_bits_of_the_one_that_was_verified():
+    need_compiler()
+    words = ["100x59x72", "bf16", "d=f32", "--verify", "--repeat", "3"]
+    with Folder() as folder:
+        done = run_computing(folder, "bf16 f32 later", *words)
+        expect(done.returncode == 1 and "D: other bits after 3 launches behind each other" in done.stderr, "bits", done)
+        done = run_computing(folder, "bf16 f32 later", *words, "c=f32", "--beta", "0", "--in-place", "C")
+        expect_exit(done, 0)
+
+
 def test_a_fault_that_kernel_and_reference_share_is_seen_by_the_interpreter():
     """The computing driver takes D = acc, whatever the snippet says, of both kernels alike."""
     need_compiler()
