@@ -46,8 +46,14 @@ def read_options():
 
 def begin_process(options):
     device = ["--driver", options.driver, "--arch", "sm_90a"] if options.driver else ["--device", "gpu"]
-    return Process(TOOL, ["--repeat", "2", *device], options.limit, JIT_GEMM_CACHE_DIR=SCRATCH / "cache",
+    return Process(TOOL, ["--repeat", "8", *device], options.limit, JIT_GEMM_CACHE_DIR=SCRATCH / "cache",
                    JIT_GEMM_EMULATOR="sms=4,show=warnings")
+
+
+def without_place(words):
+    """The emulator compares whole boxes, of which some bring columns of a neighbour that writes them."""
+    at = words.index("--in-place") if "--in-place" in words else len(words)
+    return words[:at] + words[at + 2:]
 
 
 def is_in_any_order(words, said):
@@ -99,6 +105,8 @@ class Suite:
         most = SMALL_PRODUCTS if self.options.driver or WRAPPER else MOST_PRODUCTS
         while (number := self.next_number()) is not None:
             words = draw_line(f"{self.options.seed}.{number}", most)
+            if self.options.driver:
+                words = without_place(words)
             verdict, line, said = self.look(process, words, number)
             self.note(verdict, words, line, said)
         process.end()

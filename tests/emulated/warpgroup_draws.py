@@ -31,12 +31,27 @@ MORE_EPILOGUES = EPILOGUES + [
      "m:scalar:f32:max"],
     ["--epilogue", "d = gelu(acc) * r + x;", "--operand", "r:matrix:bf16", "--operand", "x:matrix:f16"],
 ]
-MORE_WEIGHTS = EPILOGUE_WEIGHTS + [1, 1, 1]
+NAMED = ["bias_gelu", "bias_gelu_aux", "residual", "bias_residual", "drelu_bias_gradient", "silu", "quantise",
+         "dgelu_tanh_bias_gradient", "bias_dropout_residual", "bias_gradient", "relu_aux", "swiglu", "geglu_tanh"]
+MORE_EPILOGUES += [["epilogue=" + name] for name in NAMED]
+MORE_WEIGHTS = EPILOGUE_WEIGHTS + [1, 1, 1] + [0.5] * len(NAMED)
 
 
 def some(draw, chance, words):
     """One of `words` by a chance."""
-    return [draw.choice(words)] if draw.random() < chance else []
+    return [draw.choice(words)] if words and draw.random() < chance else []
+
+
+def is_gated(words):
+    return any("acc0" in word or "glu" in word for word in words)
+
+
+def draw_place_of_d(draw, words, epilogue):
+    """What writes D over a matrix that it reads."""
+    if "epilogue=residual" in epilogue or "epilogue=bias_residual" in epilogue:
+        return ["--in-place", "residual"] if draw.random() < 0.5 else []
+    takes = "d=bf16" in words and any(word.startswith("r:matrix:bf16") for word in epilogue)
+    return ["--in-place", "r"] if takes and draw.random() < 0.4 else []
 
 
 def draw_parts(draw, config):
@@ -134,7 +149,7 @@ def draw_dense(draw, most):
     """A product without scales of blocks."""
     a, b, block, d_types = draw.choices(TYPES, TYPE_WEIGHTS)[0]
     epilogue = draw.choices(MORE_EPILOGUES, MORE_WEIGHTS)[0]
-    gated = any("acc0" in word for word in epilogue)
+    gated = is_gated(epilogue)
     by_columns, transposed = draw.random() < 0.15, draw.random() < 0.4
     kind = draw_kind(draw, transposed, gated, False)
     config, tile, stages, parts = draw_config(draw, kind, transposed, by_columns)
@@ -169,7 +184,7 @@ def draw_scaled(draw, most):
     d = draw.choices(D_TYPES, [9, 3, 2, *D_WEIGHTS[3:]])[0]
     is_quantised = "mx" in d or "nv" in d or "_scale" in d
     epilogue = draw.choices(MORE_EPILOGUES, [20, *MORE_WEIGHTS[1:]])[0]
-    gated = any("acc0" in word for word in epilogue)
+    gated = is_gated(epilogue)
     by_columns, transposed = draw.random() < 0.1, draw.random() < 0.5
     kind = draw_kind(draw, transposed, gated, True)
     if "d_scale=128x128" in d:
@@ -194,13 +209,47 @@ def draw_scaled(draw, most):
     return words, config, launch, epilogue
 
 
-def draw_group_line(draw):
+def number_of(words, key):
+    return next(int(word[len(key) + 1:]) for word in words if word.startswith(key + "="))
+
+
+def grow(draw, words, sizes, most):
+    """(words, sizes) with more rows and columns, so that CTAs have several tiles."""
+    by_k, apart = "group_by=k_offsets" in words, "group_by=counts" in words or "group_by=pointers" in words
+    m, n, groups = (number_of(words, key) for key in ("m", "n", "groups"))
+    times_m, times_n = draw.choice([1, 1, 2, 3, 8]), draw.choice([1, 1, 2, 5, 16])
+    if m * times_m * n * times_n * (groups if apart or by_k else 1) > most >> 8:
+        return words, sizes
+    grown = [f"m={m * times_m}" if word == f"m={m}" else f"n={n * times_n}" if word == f"n={n}" else word
+             for word in words]
+    return grown, sizes if by_k else [size * times_m for size in sizes]
+
+
+def replace_config(draw, words):
+    """The same with a config of any kind, or with none."""
+    words = list(words)
+    if "--config" in words:
+        at = words.index("--config")
+        del words[at:at + 2]
+    if draw.random() < 0.4:
+        return words
+    gated, scaled = is_gated(words), any("128" in word for word in words if "_scale=" in word)
+    transposed = draw.random() < 0.5
+    kind = draw_kind(draw, transposed, gated, scaled)
+    config, *_ = draw_config(draw, kind, transposed, False)
+    left_out = ("split_", "cluster_k", "cluster=2x2", "cluster=4")  # parts of K have these clusters
+    config = [word for word in config if not word.startswith(left_out)]
+    config += some(draw, 0.3, ["group_maps=1"] if "group_by=pointers" in words else ["row_boxes=0", "row_boxes=1"]
+                   if "a_rows=indexed" in words else [])
+    return [*words, "--config", " ".join(config)]
+
+
+def draw_group_line(draw, most):
     """Groups in every form, with one of their lists of sizes."""
     words, lists, _ = draw_groups(draw, "sm_90a")
-    sizes = draw.choice(lists)
-    if draw.random() < 0.25 and "--config" in words:  # let the library choose
-        at = words.index("--config")
-        words = words[:at] + words[at + 2:]
+    words, sizes = grow(draw, words, draw.choice(lists), most)
+    if draw.random() < 0.6:
+        words = replace_config(draw, words)
     line = [*words, "--group-sizes", ",".join(map(str, sizes)), *draw_place(draw, words),
             *draw_own_sizes(draw, words, len(sizes))]
     return line + (["--plan-sizes"] if draw.random() < 0.2 else [])
@@ -211,10 +260,12 @@ def draw_line(seed, most=MOST_PRODUCTS):
     draw = random.Random(f"line {seed}")
     kind = draw.random()
     if kind < 0.3:
-        return draw_group_line(draw)
+        return draw_group_line(draw, most)
     words, config, launch, epilogue = (draw_scaled if kind < 0.55 else draw_dense)(draw, most)
     if draw.random() < 0.15:
         words.append("workspace=64m")
     if draw.random() < 0.9:
         words += ["--config", " ".join(config)]
+    if "--in-place" not in launch:
+        launch += draw_place_of_d(draw, words, epilogue)
     return words + epilogue + launch
