@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { ELEMENT_RMS = 16 }; /* bounds of an element's sum beside those of the norm */
+
 /* One rounding to a type. */
 struct rounding {
     double norm;     /* relative error of a whole norm */
@@ -60,11 +62,12 @@ struct compare_bounds compare_bounds_for(jit_gemm_dtype dtype, enum compare_sums
     return (struct compare_bounds){
         .absolute = rounding.absolute,
         .root = rounding.root,
+        .sums = sum,
         .relative = rounding.norm > sum ? rounding.norm : sum,
         /* A steep epilogue such as exp turns the absolute error of a sum, which grows as
          * the square root of K, into a relative one. */
         .element_relative = 1.01 * rounding.unit + sum * sqrt((double)k),
-        .element_rms = 16 * sum,
+        .element_rms = ELEMENT_RMS * sum,
         .has_borders = has_borders(dtype)};
 }
 
@@ -142,7 +145,8 @@ struct comparison {
     const struct element_view *out_view, *ref_view;
     const void *out, *ref;
     const struct compare_bounds *bounds;
-    double rms; /* of the reference */
+    double rms;  /* of the reference */
+    double more; /* errors of sums beyond the bounds, where there are few elements */
     double error_sum, ref_sum;
     uint64_t finite;
     bool is_proven; /* one was wrong beyond the range, too */
@@ -154,7 +158,8 @@ static bool is_within(const struct comparison *all, double got, double low, doub
 {
     const struct compare_bounds *bounds = all->bounds;
     const jit_gemm_dtype dtype = all->out_view->dtype;
-    const double rest = bounds->element_rms * all->rms + bounds->absolute;
+    const double rest =
+        (bounds->element_rms + ELEMENT_RMS * all->more) * all->rms + bounds->absolute;
     const double least = low - bounds->element_relative * fabs(low) - rest;
     const double most = high + bounds->element_relative * fabs(high) + rest;
     return bounds->has_borders
@@ -244,7 +249,7 @@ static void compare_element(struct comparison *all, int64_t batch, int64_t row,
 static void judge_norm(struct comparison *all)
 {
     struct compare_report *report = &all->report;
-    report->rel_bound = all->bounds->relative;
+    report->rel_bound = all->bounds->relative + all->more;
     if (all->ref_sum > 0) {
         report->rel_error = sqrt(all->error_sum / all->ref_sum);
         report->rel_bound += all->bounds->root * sqrt((double)all->finite / all->ref_sum);
@@ -254,6 +259,14 @@ static void judge_norm(struct comparison *all)
     report->pass = report->unwritten == 0 && report->stray_writes == 0 &&
                    report->wrong_nan == 0 && report->over_bound == 0 &&
                    report->bad_reference == 0 && report->rel_error <= report->rel_bound;
+}
+
+/* By how much more the errors of sums may weigh. */
+static double more_of_few(const struct compare_bounds *bounds,
+                          const struct element_view *view)
+{
+    const double count = (double)view->batch * (double)view->rows * (double)view->columns;
+    return count > 0 ? bounds->sums * (pow(1000, 1 / count) - 1) : 0;
 }
 
 void compare_matrices(const struct element_view *out_view, const void *out,
@@ -267,6 +280,7 @@ void compare_matrices(const struct element_view *out_view, const void *out,
                              .ref = ref,
                              .bounds = bounds,
                              .rms = compare_root_mean_square(ref_view, ref),
+                             .more = more_of_few(bounds, ref_view),
                              .report = {.batch = -1, .row = -1, .column = -1}};
     for (int64_t batch = 0; batch < out_view->batch; batch++) {
         for (int64_t row = 0; row < out_view->rows; row++) {

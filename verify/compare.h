@@ -32,6 +32,10 @@ enum compare_sums {
  * 13 bits below the largest term: about 1e-4 of a sum of random signs, whatever K is. 5e-4
  * is accepted. Integer sums are exact, which leaves the epilogue's arithmetic, or nothing
  * at all.
+ *
+ * Of few elements the norm may be small by chance, where terms cancel: of n random values
+ * it is less than 1000^(-1/n) of what is usual in one of a thousand matrices or so, and by
+ * that much the errors of sums weigh more: twice as much of 9, 1.15 times of 50.
  */
 /*
  * What the epilogue's own errors leave open, which are stated once, for the intervals of
@@ -51,6 +55,8 @@ struct compare_bounds {
     double element_relative; /* of |out - ref|, times |ref| ... */
     double element_rms;      /* ... plus this, times the reference's root mean square ... */
     double absolute;         /* ... plus this */
+    double sums;      /* what of these is the error of sums, whose own size a small norm of
+                       * few elements does not show; 0: nothing */
     double root;      /* of ||out - ref|| beside `relative`, times the root of the count */
     bool has_borders; /* the other bounds are of what is rounded to the result's type */
     const struct compare_range *range; /* NULL: the epilogue is exact */

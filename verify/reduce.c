@@ -126,6 +126,7 @@ struct compare_bounds reduce_bounds_for(jit_gemm_dtype dtype,
                                         enum compare_sums sums, int64_t k, double magnitude)
 {
     struct compare_bounds bounds = compare_bounds_for(dtype, sums, k);
+    bounds.sums = 0; /* those of many elements, however few results there are */
     if (reduction->operation == REDUCE_SUM) {
         const double term = compare_bounds_for(JIT_GEMM_DTYPE_F32, sums, k).relative;
         bounds.absolute += 16 * term * magnitude;

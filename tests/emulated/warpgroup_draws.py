@@ -252,7 +252,8 @@ def draw_group_line(draw, most):
         words = replace_config(draw, words)
     line = [*words, "--group-sizes", ",".join(map(str, sizes)), *draw_place(draw, words),
             *draw_own_sizes(draw, words, len(sizes))]
-    return line + (["--plan-sizes"] if draw.random() < 0.2 else [])
+    takes_plan = "group_by=k_offsets" not in words
+    return line + (["--plan-sizes"] if takes_plan and draw.random() < 0.2 else [])
 
 
 def draw_line(seed, most=MOST_PRODUCTS):
