@@ -7,6 +7,7 @@ docs/python.md is the manual.
 """
 
 from ._call import gemm
+from ._combiner import Combiner
 from ._context import Context, DeviceInfo, default_context
 from ._convert import from_float, to_float
 from ._device_array import DeviceArray
@@ -49,6 +50,7 @@ __all__ = [
     "BudgetError",
     "CancelledError",
     "CaptureError",
+    "Combiner",
     "CompileError",
     "Context",
     "DeviceArray",

@@ -13,6 +13,7 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint
 
 from ._enums import *  # noqa: F403
 from ._structs import *  # noqa: F403
+from ._side_structs import CombinerArgs, PackerArgs, ScalesReport
 from ._structs import (
     Args,
     Band,
@@ -22,13 +23,11 @@ from ._structs import (
     Epilogue,
     Info,
     NamedEpilogue,
-    PackerArgs,
     PrewarmOptions,
     PrewarmResult,
     Problem,
     Range,
     Scale,
-    ScalesReport,
     Stats,
 )
 
@@ -118,6 +117,10 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "packer_run": (_STATUS, _HANDLE, POINTER(PackerArgs), c_void_p),
     "packer_get_info": (_STATUS, _HANDLE, POINTER(Info)),
     "packer_destroy": (None, _RET_HANDLE),
+    "combiner_create": (_STATUS, _HANDLE, c_int, c_int, c_uint32, _RET_HANDLE),
+    "combiner_run": (_STATUS, _HANDLE, POINTER(CombinerArgs), c_void_p),
+    "combiner_get_info": (_STATUS, _HANDLE, POINTER(Info)),
+    "combiner_destroy": (None, _RET_HANDLE),
     "device_get_info": (_STATUS, _HANDLE, POINTER(DeviceInfo)),
     "device_alloc": (_STATUS, _HANDLE, c_size_t, POINTER(c_uint64)),
     "device_free": (_STATUS, _HANDLE, c_uint64),

@@ -5,6 +5,7 @@ allocates."""
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,17 @@ class DeviceArray:
             )
         self.download(first, 0, self.nbytes)
         return out
+
+    @property
+    def mT(self) -> View:
+        """Its last two dimensions exchanged, for `gemm` and `run`: weights stored N x K."""
+        if len(self.shape) < 2:
+            refuse("mT", f"its shape is {self.shape}: a matrix has two sizes, or three")
+        whole = self.__jit_gemm_view__()
+        *batch, rows, columns = range(len(self.shape))
+        order = (*batch, columns, rows)
+        shape, strides = (tuple(v[i] for i in order) for v in (whole.shape, whole.strides))
+        return dataclasses.replace(whole, shape=shape, strides=strides)
 
     def upload(self, source: int, begin: int, size: int) -> None:
         """Copies host memory to bytes from `begin` on."""

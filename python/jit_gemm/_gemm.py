@@ -87,7 +87,7 @@ def _operands_of(
         return own.operands_for(d), own.source
     registered = context.registered(name)
     if registered is None:
-        refuse("epilogue", f"'{name}' is not registered", "give an Epilogue, or register it first")
+        refuse("epilogue", f"'{name}' is not registered", "give Epilogue(snippet), or register it")
     return registered.operands, registered.source
 
 

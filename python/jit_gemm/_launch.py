@@ -15,6 +15,7 @@ from ._abi import GroupBy
 from ._device_array import DeviceArray
 from ._epilogue import BLOCK_COLUMNS, DTYPE_NAMES, Operand
 from ._errors import refuse
+from ._index import put_index, rows_of
 from ._operands import to_number
 from ._shape import Plane
 from ._staging import Staging
@@ -114,12 +115,6 @@ class Launch:
 
     # -------------------------------------------------------------------------- matrices
 
-    def _rows_of(self, field: str, view: View) -> int:
-        """Rows of an A or D whose rows an index names; there may be any number of them."""
-        if len(view.shape) != 2:
-            refuse(field, f"its shape is {view.shape}: with an index of its rows it has two sizes")
-        return view.shape[0]
-
     def put_inputs(self, a: Any, b: Any, a_rows: Any) -> None:
         """A and B, which say what the sizes are."""
         facts = self.facts
@@ -139,8 +134,8 @@ class Launch:
         self._settle_batch(first, second)
         rows = self.m
         if a_rows is not None:
-            self.m = self._put_index("a_rows", a_rows)
-            self.args.a_row_count = rows = self._rows_of("a", first)
+            self.m = put_index(self, "a_rows", a_rows)
+            self.args.a_row_count = rows = rows_of("a", first)
         batch = self.batch
         self.a_row_count = rows
         plane = _shape.plane("a", first, rows, self.k, 1 if facts.is_stacked("a") else batch)
@@ -169,13 +164,6 @@ class Launch:
             if wanted.mode != 0:
                 setattr(self.args, name, size if size else _abi.SIZE_EMPTY)
 
-    def _put_index(self, field: str, array: Any) -> int:
-        view = self.look(field, array, "s32")
-        if len(view.shape) != 1 or (view.shape[0] > 1 and view.strides[0] != 1):
-            refuse(field, f"its shape is {view.shape}, and it must be a packed vector")
-        self.places.append((getattr(self.args, field), "pointer", view))
-        return view.shape[0]
-
     @property
     def d_columns(self) -> int:
         return self.n // 2 if self.facts.is_gated else self.n
@@ -193,9 +181,8 @@ class Launch:
         if d_rows is None:
             self.put_like_d("out", self.args.d, view, "d", True)
             return
-        if self._put_index("d_rows", d_rows) != self.m:
-            refuse("d_rows", f"it must have {self.m} entries, one for each row of the product")
-        self.args.d_row_count = rows = self._rows_of("out", view)
+        put_index(self, "d_rows", d_rows)
+        self.args.d_row_count = rows = rows_of("out", view)
         plane = _shape.plane("out", view, rows, self.d_columns, 1, True)
         self._put(self.args.d, plane, "d")
 

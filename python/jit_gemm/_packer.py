@@ -16,10 +16,9 @@ from . import _abi
 from ._context import Context, default_context, parse_problem
 from ._device_array import DeviceArray
 from ._errors import check, refuse
-from ._gemm import Info
-from ._handle import Handle
 from ._library import library
 from ._scales import dtype_of, is_row_or_column, same_bits
+from ._side_kernel import SideKernel
 from ._stream import current, handle_of
 from ._view import BITS, HOST, View, is_packed, look_at
 
@@ -133,7 +132,7 @@ def _check_pair(source: _Side, target: _Side) -> None:
         refuse("out", "it overlaps with scales", "give memory of its own")
 
 
-class Packer:
+class Packer(SideKernel):
     """A kernel that brings scales of blocks from one layout to another, loaded. Never changes;
     any thread may run it.
 
@@ -142,38 +141,12 @@ class Packer:
     to_layout: how they shall lie. From a layout to itself cleans the padding.
     """
 
+    _name, _remedy = "packer", "convert_scales converts it there"
+
     def __init__(self, context: Context, block: str, layout: str, to_layout: str = "128x4") -> None:
-        self.context = context
         self._from = _read_scale("layout", block, layout)
         self._to = _read_scale("to_layout", block, to_layout)
-        created = ctypes.c_void_p()
-        owner = context.handle()
-        lib = library()
-        scale, to = ctypes.byref(self._from), self._to.layout
-        check(lib.jit_gemm_packer_create(owner.pointer, scale, to, ctypes.byref(created)))
-        self._handle: Handle | None = Handle(created, lib.jit_gemm_packer_destroy, owner)
-        raw = _abi.Info(struct_size=ctypes.sizeof(_abi.Info))
-        check(lib.jit_gemm_packer_get_info(created, ctypes.byref(raw)))
-        self.info = Info.of(raw)
-
-    def handle(self) -> Handle:
-        """The handle, held during a call; ArgumentError if it is closed or of a parent."""
-        handle = self._handle
-        if handle is None:
-            refuse("packer", "it is closed", "create it again")
-        if not handle.is_ours():
-            refuse("packer", "it was made before a fork, by the parent", "use it there")
-        return handle
-
-    def close(self) -> None:
-        """Ends the use of this kernel. Work already launched goes on."""
-        self._handle = None
-
-    def __enter__(self) -> Packer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(context, ctypes.byref(self._from), self._to.layout)
 
     def run(self, scales: Any, out: Any, mn: int, k: int, *, stream: Any = None) -> None:
         """Launches the conversion of arrays on the context's device, and nothing else: legal
@@ -185,15 +158,9 @@ class Packer:
         stream: a CUstream as an int, or a stream of torch or CuPy; None: the current one of
             whom the arrays belong to.
         """
-        settled, is_current = current([scales, out])
-        if stream is not None:
-            settled, is_current = handle_of(stream), False
-        views = [look_at("scales", scales, settled, is_current)]
-        views.append(look_at("out", out, settled, is_current))
-        for field, view in zip(("scales", "out"), views):
-            self._check_place(field, view)
-        source = _side("scales", views[0], self._from, mn, k)
-        target = _side("out", views[1], self._to, mn, k)
+        views, settled = self._look({"scales": scales, "out": out}, stream)
+        source = _side("scales", views["scales"], self._from, mn, k)
+        target = _side("out", views["out"], self._to, mn, k)
         _check_pair(source, target)
         args = _abi.PackerArgs(
             struct_size=ctypes.sizeof(_abi.PackerArgs),
@@ -205,17 +172,7 @@ class Packer:
             to_stride=target.stride if target.batch > 1 else 0,
         )
         setattr(args, "from", source.view.pointer)
-        handle = self.handle()
-        with self.context.current():
-            check(library().jit_gemm_packer_run(handle.pointer, ctypes.byref(args), settled))
-
-    def _check_place(self, field: str, view: View) -> None:
-        device = self.context.device
-        if view.device == HOST:
-            refuse(field, "it lies in host memory", "convert_scales converts it there")
-        is_ours = isinstance(view.keep, DeviceArray) and view.keep.is_emulated
-        if view.device != device.ordinal or is_ours != device.is_emulated:
-            refuse(field, "it lies on another device than the context's")
+        self._launch(args, settled)
 
 
 def _packer_of(context: Context, block: str, layout: str, to_layout: str) -> Packer:

@@ -10,13 +10,14 @@ from . import _abi, _shape
 from ._abi import GroupBy, ScaleKind
 from ._epilogue import DTYPE_NAMES
 from ._errors import check, refuse
+from ._index import INDEXED
 from ._launch import Launch
 from ._library import library
 from ._view import View
 
 BLOCK = 128
 _ROW, _COLUMN, _PIECES = 0, 1, 2  # layouts, as numbers of the C interface; 128x4
-_INDEXED = 1  # how rows of A or D lie, likewise
+
 # Of scales of a byte: types of their own, and bytes and words of four as others keep them.
 _BYTES = ("ue8m0", "ue4m3", "e4m3")
 _SAME_BITS = {8: ("uint8", "format B"), 32: ("s32", "uint32", "format I")}
@@ -73,7 +74,7 @@ def same_bits(scale: _abi.Scale) -> tuple[str, ...]:
 def _is_indexed(launch: Launch, letter: str) -> bool:
     """Does an index name the rows that have these scales?"""
     problem = launch.facts.problem
-    return int({"a": problem.a_rows, "d": problem.d_rows}.get(letter, 0)) == _INDEXED
+    return int({"a": problem.a_rows, "d": problem.d_rows}.get(letter, 0)) == INDEXED
 
 
 def _extent(launch: Launch, letter: str, scale: _abi.Scale) -> tuple[int, int]:

@@ -19,6 +19,8 @@ from ctypes import (
     c_void_p,
 )
 
+from ._side_structs import CombinerArgs, PackerArgs, ScalesReport
+
 NAME_SIZE = 64
 CONFIG_SIZE = 256
 MAX_OPERANDS = 16
@@ -345,34 +347,6 @@ class DeviceInfo(ctypes.Structure):
     ]
 
 
-class ScalesReport(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("scales", c_uint64),
-        ("nans", c_uint64),
-        ("infinities", c_uint64),
-        ("negatives", c_uint64),
-        ("zeros", c_uint64),
-        ("padding", c_uint64),
-        ("dirty_padding", c_uint64),
-        ("first_row", c_int64),
-        ("first_block", c_int64),
-    ]
-
-
-class PackerArgs(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("mn", c_int64),
-        ("k", c_int64),
-        ("batch", c_int64),
-        ("from", c_uint64),
-        ("to", c_uint64),
-        ("from_stride", c_int64),
-        ("to_stride", c_int64),
-    ]
-
-
 STRUCTS: dict[str, type[ctypes.Structure]] = {
     "jit_gemm_dim": Dim,
     "jit_gemm_range": Range,
@@ -395,4 +369,5 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "jit_gemm_device_info": DeviceInfo,
     "jit_gemm_scales_report": ScalesReport,
     "jit_gemm_packer_args": PackerArgs,
+    "jit_gemm_combiner_args": CombinerArgs,
 }

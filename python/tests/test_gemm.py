@@ -311,27 +311,6 @@ class Batches(CompilerTest):
         with self.assertRaisesRegex(jit_gemm.ArgumentError, "lds: only matrices by pointers"):
             plain.run(a, b, out, lds={"a": some})
 
-    def test_an_index_names_rows_of_a_and_of_d(self):
-        m, n, k, rows = 24, 32, 32, 60
-        a, b = random((rows, k)), random((k, n))
-        from_rows = rng().integers(0, rows, m).astype(numpy.int32)
-        to_rows = rng().permutation(rows)[:m].astype(numpy.int32)
-        from_rows[3], to_rows[5] = -1, -1  # zeros are read, and nothing is written
-        kernel = jit_gemm.Gemm(
-            context(), f"m={m} n={n} k={k} a=f16 layout=nn a_rows=indexed d_rows=indexed"
-        )
-        out, check = guarded((rows, n))
-        out[...] = 9
-        kernel.run(a, b, out, a_rows=from_rows, d_rows=to_rows)
-        expected = numpy.full((rows, n), 9.0)
-        for source, target in zip(from_rows, to_rows):
-            if target >= 0:
-                expected[target] = product(a[source], b) if source >= 0 else 0
-        expect_close(self, out, expected, k)
-        check()
-        with self.assertRaisesRegex(jit_gemm.ArgumentError, "d_rows: it must have 24 entries"):
-            kernel.run(a, b, out, a_rows=from_rows, d_rows=to_rows[1:])
-
 
 @needs_numpy
 class Kernels(CompilerTest):
