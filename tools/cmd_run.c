@@ -466,6 +466,16 @@ static int check_options(const struct run_options *options,
                                "does; leave it out",
                                options->back_to_back ? "--back-to-back" : "--in-place");
     }
+    const struct run_strides *strides = &options->strides;
+    const int64_t ld = strides->lda | strides->ldb | strides->ldc | strides->ldd;
+    if (problem->problem.group_by == JIT_GEMM_GROUP_BY_POINTERS && ld != 0) {
+        return cli_usage_error("%s: with group_by=pointers each group's rows lie as far "
+                               "apart as is drawn for it; leave it out",
+                               strides->lda != 0   ? "--lda"
+                               : strides->ldb != 0 ? "--ldb"
+                               : strides->ldc != 0 ? "--ldc"
+                                                   : "--ldd");
+    }
     if (options->host_sizes && problem->problem.group_by == JIT_GEMM_GROUP_NONE) {
         return cli_usage_error("--host-sizes needs groups in the problem, such as "
                                "groups=8");

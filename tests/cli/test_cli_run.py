@@ -233,7 +233,8 @@ def test_sizes_of_each_group_are_read_and_told():
             (problem, "--group-ns", "1,x,3", "--group-ns: `1,x,3` is no list of sizes; give sizes such as 0,7,1200"),
             (problem, "--group-ns", "1,2,65", "--group-ns: group 2 has 65, more than `n`, which is 64"),
             (problem, "--group-ks", "1,2,3", "--group-ks needs group_by=pointers and dynamic=k in the problem"),
-            (problem[:5] + problem[6:], "--group-ns", "1,2,3", "--group-ns needs group_by=pointers and dynamic=n"))
+            (problem[:5] + problem[6:], "--group-ns", "1,2,3", "--group-ns needs group_by=pointers and dynamic=n"),
+            (problem, "--ldb", "72", "--ldb: with group_by=pointers each group's rows lie as far apart"))
     with Folder() as folder:
         for words, option, sizes, message in rows:
             done = run_computing(folder, "bf16 bf16 none", *words, option, sizes)
