@@ -290,7 +290,7 @@ Test(typical_sizes, those_that_nobody_gives_go_evenly_about_their_average)
         const char *problem, *sizes;
         bool are_assumed;
     } rows[] = {
-        {"m=11264 n=3072 k=2048 a=bf16 groups=64", " typical_sizes=64x132..220", true},
+        {"m=14080 n=3072 k=2048 a=bf16 groups=64", " typical_sizes=64x165..275", true},
         {"m=49152 " BLOCKS, " typical_sizes=128x288..480", true},
         {"m=384 " BLOCKS "group_by=counts", " typical_sizes=128x72..120", false},
         {"m=60000 " BLOCKS, " typical_sizes=128x351..585", false},
@@ -315,13 +315,15 @@ Test(typical_sizes, those_that_nobody_gives_go_evenly_about_their_average)
 }
 
 /* Rows that one transposed tile holds, and no half of it. */
-Test(typical_sizes, groups_of_up_to_192_rows_have_a_tile_each)
+Test(typical_sizes, groups_of_up_to_256_rows_have_a_tile_each)
 {
     static const char few[] = "n=1536 k=4096 a=bf16 groups=128 ";
     static const struct {
         const char *sizes, *config;
     } rows[] = {{"m=20480 typical_sizes=128x160 ", "tile=128x160x64 cluster=2x1"},
-                {"m=20480 typical_sizes=128x140..180 ", "tile=128x192x64 cluster=2x1"}};
+                {"m=20480 typical_sizes=128x140..180 ", "tile=128x192x64 cluster=2x1"},
+                {"m=28672 typical_sizes=128x224 ", "tile=128x224x64 cluster=2x1"},
+                {"m=30720 typical_sizes=128x180..250 ", "tile=128x256x64 cluster=2x1"}};
     char text[256];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         snprintf(text, sizeof(text), "%s%s", rows[i].sizes, few);
@@ -330,7 +332,7 @@ Test(typical_sizes, groups_of_up_to_192_rows_have_a_tile_each)
     }
     static const char *const others[] = {
         "m=20480 typical_sizes=128x128 n=1536 k=4096 a=bf16 groups=128",
-        "m=20608 typical_sizes=127x160,1x193 n=1536 k=4096 a=bf16 groups=128",
+        "m=20608 typical_sizes=127x160,1x257 n=1536 k=4096 a=bf16 groups=128",
         "m=20480 typical_sizes=128x160 " BLOCKS};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         cr_expect_eq(plan_choose(plan_hopper(), others[i]).config.layout.swap_ab, 0, "%s",

@@ -13,43 +13,42 @@ struct candidate {
     bool pingpong, transposed;
 };
 
-/* Groups of 129 to 192 rows have one such tile each, so that their weights are read once,
+/* Groups of 129 to 256 rows have one such tile each, so that their weights are read once,
  * and a cluster of two shares the rows. Of an H200's runs with the same number of rows in
- * each, bf16 and fast e4m3, they took 0.84 to 0.94 of the fastest other tile's time
- * (2026-11-27-h200-groups-even.jsonl). Of more tiles each reads all weights again. */
-static const struct jg_sm90a_pair group_tiles[] = {{128, 160}, {128, 192}};
-
-static int count_group_tiles(const struct jg_problem *problem,
-                             const struct jg_product *transposed)
+ * each, bf16 and fast e4m3, they took 0.84 to 0.94 of the fastest other tile's time with up
+ * to 224 rows, and 0.98 with 256 (2026-11-27-h200-groups-even.jsonl,
+ * 2026-11-28-h200-groups-turns.jsonl). Of more tiles each reads all weights again. */
+static struct jg_sm90a_pairs find_group_tiles(const struct jg_problem *problem,
+                                              const struct jg_product *transposed)
 {
-    const bool has_one_tile =
-        jg_has_row_groups(problem->group_by) &&
-        problem->group_by != JIT_GEMM_GROUP_BY_ROWS && jg_has_typical_sizes(problem) &&
-        jg_typical_fill_of(problem->typical_sizes, 1).most <= group_tiles[1].n;
-    return has_one_tile && !jg_sm90a_promotes(transposed)
-               ? (int)(sizeof(group_tiles) / sizeof(group_tiles[0]))
-               : 0;
+    struct jg_sm90a_pairs tiles = {jg_sm90a_group_tiles, 0};
+    if (!jg_sm90a_may_have_group_tiles(transposed) || !jg_has_typical_sizes(problem)) {
+        return tiles;
+    }
+    const int64_t most = jg_typical_fill_of(problem->typical_sizes, 1).most;
+    /* The two that hold it, or would but for few. */
+    for (int i = 1; i < JG_SM90A_GROUP_TILES && tiles.count == 0; i += 2) {
+        if (most <= jg_sm90a_group_tiles[i].n) {
+            tiles = (struct jg_sm90a_pairs){&jg_sm90a_group_tiles[i - 1], 2};
+        }
+    }
+    return tiles;
 }
-
-/* How many there are of transposed tiles, and of those in clusters. */
-struct transposed_counts {
-    int single, of_groups;
-};
 
 /* Tiles in each kind of cluster, then those of few columns, by themselves, and of groups in
  * clusters: false past the last one. */
-static bool find_candidate(int index, struct transposed_counts counts,
+static bool find_candidate(int index, int single, const struct jg_sm90a_pairs *of_groups,
                            struct candidate *ret_candidate)
 {
     const int tiles = JG_SM90A_TILES + JG_SM90A_PINGPONG_TILES;
     const int number = index / JG_SM90A_CLUSTERS;
     const int transposed = index - tiles * JG_SM90A_CLUSTERS;
     const bool pingpong = number >= JG_SM90A_TILES;
-    if (index < 0 || transposed >= counts.single + counts.of_groups) {
+    if (index < 0 || transposed >= single + of_groups->count) {
         return false;
     }
-    if (transposed >= counts.single) {
-        *ret_candidate = (struct candidate){.tile = group_tiles[transposed - counts.single],
+    if (transposed >= single) {
+        *ret_candidate = (struct candidate){.tile = of_groups->pairs[transposed - single],
                                             .cluster = {2, 1},
                                             .transposed = true};
         return true;
@@ -73,10 +72,10 @@ bool jg_sm90a_candidate(const struct jg_problem *problem, int index,
 {
     const bool by_columns = jg_problem_is_column_major(problem);
     const struct jg_product transposed = jg_product_make(problem, !by_columns);
-    const struct transposed_counts counts = {jg_sm90a_count_transposed(&transposed),
-                                             count_group_tiles(problem, &transposed)};
+    const struct jg_sm90a_pairs of_groups = find_group_tiles(problem, &transposed);
     struct candidate candidate;
-    if (!find_candidate(index, counts, &candidate)) {
+    if (!find_candidate(index, jg_sm90a_count_transposed(&transposed), &of_groups,
+                        &candidate)) {
         return false;
     }
     *ret_config =
@@ -109,7 +108,8 @@ enum {
      * (2026-11-27-h200-few-rows.jsonl). */
     LEAST_PARTS_STAGES = 9,
     /* Of groups of few rows: lists of tiles are long (2026-11-27-h200-groups-few.jsonl). */
-    LEAST_GROUP_STAGES = 10
+    LEAST_GROUP_STAGES = 10,
+    MOST_FEW_ROWS = 16
 };
 
 static int64_t count_columns_of_tiles(const struct jg_trial *trial)
@@ -125,6 +125,16 @@ static int64_t count_tiles(const struct jg_trial *trial)
            jg_max(trial->config.launch.split_k, 1);
 }
 
+/* Do weights stream past few rows of each group, which one tile holds? */
+static bool holds_few_rows(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const struct jg_product typical = jg_typical_product(trial);
+    return jg_sm90a_streams_groups(&typical, layout) ||
+           (jg_sm90a_may_have_group_tiles(&typical) && !jg_loads_by_threads(&typical) &&
+            typical.n.size <= jg_min(layout->tile_n, MOST_FEW_ROWS));
+}
+
 /* Tiles of one column read the same. */
 static int count_streamed_stages(const struct jg_trial *trial)
 {
@@ -132,9 +142,8 @@ static int count_streamed_stages(const struct jg_trial *trial)
     const int64_t streams = jg_max(ctas / jg_max(count_columns_of_tiles(trial), 1), 1);
     const int64_t stage_bytes = (int64_t)trial->config.layout.tile_m * JG_ROW_BYTES;
     const int least = jg_cluster_parts(&trial->config) > 1 ? LEAST_PARTS_STAGES
-                      : jg_sm90a_streams_groups(&trial->product, &trial->config.layout)
-                          ? LEAST_GROUP_STAGES
-                          : LEAST_STREAMED_STAGES;
+                      : holds_few_rows(trial)              ? LEAST_GROUP_STAGES
+                                                           : LEAST_STREAMED_STAGES;
     return (int)jg_max(least, jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 

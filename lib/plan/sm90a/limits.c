@@ -50,6 +50,9 @@ const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] 
     {128, 16}, {128, 32},  {128, 64}, {64, 32},   {64, 64},  {64, 96},   {64, 128},
     {256, 16}, {256, 32},  {256, 64}, {64, 160},  {64, 192}, {128, 160}, {128, 192},
     {128, 96}, {128, 112}, {256, 48}, {128, 128}, {256, 128}};
+enum { COMMON_GROUP_TILES = 2 }; /* that other transposed products have, too */
+const struct jg_sm90a_pair jg_sm90a_group_tiles[JG_SM90A_GROUP_TILES] = {
+    {128, 160}, {128, 192}, {128, 224}, {128, 256}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};
@@ -377,24 +380,38 @@ int jg_sm90a_count_transposed(const struct jg_product *product)
            (jg_product_promotes_scales(product) ? 0 : SCALED_TILES);
 }
 
+bool jg_sm90a_may_have_group_tiles(const struct jg_product *transposed)
+{
+    return jg_has_row_groups(transposed->group_by) &&
+           transposed->group_by != JIT_GEMM_GROUP_BY_ROWS && !jg_sm90a_promotes(transposed);
+}
+
 /* The tiles of one kind of kernel. */
 struct tiles {
     const struct jg_sm90a_pair *pairs;
     int count;
     const char *name; /* what names it in a config */
+    struct jg_sm90a_pairs of_groups;
 };
 
 static struct tiles find_tiles(const struct jg_trial *trial)
 {
     if (trial->product.d_is_transpose) {
-        return (struct tiles){
-            jg_sm90a_transposed_tiles, jg_sm90a_count_transposed(&trial->product),
-            trial->config.layout.swap_ab != 0 ? " swap_ab=1" : " swap_ab=0"};
+        return (struct tiles){jg_sm90a_transposed_tiles,
+                              jg_sm90a_count_transposed(&trial->product),
+                              trial->config.layout.swap_ab != 0 ? " swap_ab=1"
+                                                                : " swap_ab=0",
+                              {jg_sm90a_group_tiles + COMMON_GROUP_TILES,
+                               jg_sm90a_may_have_group_tiles(&trial->product)
+                                   ? JG_SM90A_GROUP_TILES - COMMON_GROUP_TILES
+                                   : 0}};
     }
     return trial->config.layout.pingpong != 0
-               ? (struct tiles){jg_sm90a_pingpong_tiles, JG_SM90A_PINGPONG_TILES,
-                                " pingpong=1"}
-               : (struct tiles){jg_sm90a_tiles, JG_SM90A_TILES, ""};
+               ? (struct tiles){jg_sm90a_pingpong_tiles,
+                                JG_SM90A_PINGPONG_TILES,
+                                " pingpong=1",
+                                {NULL, 0}}
+               : (struct tiles){jg_sm90a_tiles, JG_SM90A_TILES, "", {NULL, 0}};
 }
 
 /* Of an MN-major B a warpgroup has whole panels. */
@@ -449,15 +466,20 @@ static bool check_tile(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const char *dtype = jg_dtype_name(trial->product.a.dtype);
     const struct tiles tiles = find_tiles(trial);
-    if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n)) {
-        char list[160], few_columns[160];
+    if (!has_pair(tiles.pairs, tiles.count, layout->tile_m, layout->tile_n) &&
+        !has_pair(tiles.of_groups.pairs, tiles.of_groups.count, layout->tile_m,
+                  layout->tile_n)) {
+        char list[160], of_groups[80] = "", few_columns[160];
         list_pairs(tiles.pairs, tiles.count, list, sizeof(list));
+        list_pairs(tiles.of_groups.pairs, tiles.of_groups.count, of_groups,
+                   sizeof(of_groups));
         list_pairs(jg_sm90a_transposed_tiles,
                    JG_SM90A_TRANSPOSED_TILES - SCALED_ROWS_TILES - SCALED_TILES,
                    few_columns, sizeof(few_columns));
         return jg_trial_reject(
-            trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s", layout->tile_m,
-            layout->tile_n, tiles.name, list,
+            trial, "tile=%dx%d%s is none of the tiles of sm_90a: %s%s%s%s%s",
+            layout->tile_m, layout->tile_n, tiles.name, list,
+            tiles.of_groups.count > 0 ? "; of groups: " : "", of_groups,
             trial->product.d_is_transpose ? "" : "; of a transposed product: ",
             trial->product.d_is_transpose ? "" : few_columns);
     }
@@ -648,7 +670,8 @@ static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
     const int64_t larger = jg_max(product->m.size, product->n.size);
     const int tile =
         is_b ? layout->tile_m * layout->cluster_m : layout->tile_n * layout->cluster_n;
-    if (jg_sm90a_streams_groups(product, layout)) {
+    const struct jg_product typical = jg_typical_product(trial);
+    if (jg_sm90a_streams_groups(&typical, layout)) {
         return JG_EVICT_FIRST_A;
     }
     if (product->is_gated || product->group_by != JIT_GEMM_GROUP_NONE ||

@@ -21,11 +21,16 @@ enum {
     JG_SM90A_TILES = 16,
     JG_SM90A_PINGPONG_TILES = 5,
     JG_SM90A_TRANSPOSED_TILES = 19,
+    JG_SM90A_GROUP_TILES = 4,
     JG_SM90A_CLUSTERS = 3
 };
 
 struct jg_sm90a_pair {
     int m, n;
+};
+struct jg_sm90a_pairs {
+    const struct jg_sm90a_pair *pairs;
+    int count;
 };
 
 /* What the kernel has, in order of preference between candidates of equal cost. */
@@ -38,6 +43,10 @@ extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_
 /* How many of them there are for a transposed product: all, or all but the last
  * two. */
 int jg_sm90a_count_transposed(const struct jg_product *product);
+/* The same where a group's rows are the columns, which one tile may hold; in clusters of
+ * two tiles of D's columns. The first two are there for any product. */
+extern const struct jg_sm90a_pair jg_sm90a_group_tiles[JG_SM90A_GROUP_TILES];
+bool jg_sm90a_may_have_group_tiles(const struct jg_product *transposed);
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 /* The same where its CTAs have parts of K. */
 extern const struct jg_part_cluster jg_sm90a_part_clusters[];
