@@ -2,6 +2,7 @@
 /* What Hopper's math warpgroups take to multiply sums by scales of blocks. */
 #include "base/math.h"
 #include "plan/cost.h"
+#include "plan/groups.h"
 #include "plan/sm90a/sm90a.h"
 
 /* What a warpgroup takes for each 64 rows of a block of K, from their products' beginning
@@ -34,6 +35,12 @@
  * took 1230 clocks a block so (432x3584x3584 22.1 us, by columns 17.8), 64x64 and 64x96 in
  * turn 575 and 670 of 128 and 160 rows (2026-11-27-h200-narrow-tiles.jsonl). */
 #define COPIED_ROW_CLK 4.7
+
+/* The part of what is drawn that 128x64 transposed takes where groups have few rows, which
+ * are its columns: of seven problems of 64 rows on an H200 0.90 to 0.97 of the time of
+ * 64x128 by itself, which draws as much (2026-11-28-h200-groups-turns.jsonl,
+ * -groups-32.jsonl). */
+#define STREAMED_WEIGHTS_DRAW 0.80
 
 /* Columns of a warpgroup. */
 enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, NARROW_COLUMNS = 64 };
@@ -122,4 +129,15 @@ double jg_sm90a_scaled_clk(const struct jg_trial *trial)
     return jg_larger(part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) *
                          (turns ? TURNS_PART : 1.0),
                      count_copied_clk(trial));
+}
+
+double jg_sm90a_scaled_draw(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool streams_weights =
+        product->d_is_transpose && jg_has_row_groups(product->group_by) &&
+        jg_product_promotes_scales(product) && layout->tile_m == 64 * JG_SM90A_CONSUMERS &&
+        layout->tile_n <= NARROW_COLUMNS;
+    return streams_weights ? STREAMED_WEIGHTS_DRAW : 1.0;
 }

@@ -152,6 +152,8 @@ bool jg_sm90a_has_column_scales(const struct jg_product *product);
 /* Clocks of the math warpgroups for a block of K, whose sums they multiply by scales; 0
  * where there are none. */
 double jg_sm90a_scaled_clk(const struct jg_trial *trial);
+/* What such a tile takes to draw a block, of what its bytes say. */
+double jg_sm90a_scaled_draw(const struct jg_trial *trial);
 /* Clocks until the math warpgroups have read a block of K, of a transposed product of
  * pairs; 0 of any other, and where that hides. */
 double jg_sm90a_pair_reads_clk(const struct jg_trial *trial);
