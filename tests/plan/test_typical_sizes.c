@@ -340,6 +340,26 @@ Test(typical_sizes, groups_of_up_to_256_rows_have_a_tile_each)
     }
 }
 
+/* Weights that stream past few rows come in a long ring, however many rows M has, and with
+ * scales of blocks go to the rows of the tensor core. */
+Test(typical_sizes, few_rows_are_streamed_past)
+{
+    static const struct {
+        const char *problem, *config;
+    } rows[] = {
+        {"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x16", "stages=10"},
+        {"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x1", "stages=10"},
+        {"m=96 n=1536 k=4096 a=bf16 groups=128 group_by=counts typical_sizes=128x8",
+         "stages=12"},
+        {"m=5760 n=1792 k=5120 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 groups=96 "
+         "typical_sizes=96x60",
+         "tile=128x64x128 cluster=1x1"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        plan_expect_config(plan_hopper(), rows[i].problem, rows[i].config);
+        plan_expect_config(plan_hopper(), rows[i].problem, "swap_ab=1");
+    }
+}
+
 Test(typical_sizes, groups_without_rows_read_no_weights)
 {
     const struct jg_choice all = plan_choose(
