@@ -315,15 +315,16 @@ Test(typical_sizes, those_that_nobody_gives_go_evenly_about_their_average)
 }
 
 /* Rows that one transposed tile holds, and no half of it. */
-Test(typical_sizes, groups_of_up_to_256_rows_have_a_tile_each)
+Test(typical_sizes, groups_of_up_to_224_rows_have_a_tile_each)
 {
     static const char few[] = "n=1536 k=4096 a=bf16 groups=128 ";
     static const struct {
         const char *sizes, *config;
-    } rows[] = {{"m=20480 typical_sizes=128x160 ", "tile=128x160x64 cluster=2x1"},
-                {"m=20480 typical_sizes=128x140..180 ", "tile=128x192x64 cluster=2x1"},
-                {"m=28672 typical_sizes=128x224 ", "tile=128x224x64 cluster=2x1"},
-                {"m=30720 typical_sizes=128x180..250 ", "tile=128x256x64 cluster=2x1"}};
+    } rows[] = {
+        {"m=20480 typical_sizes=128x160 ", "tile=128x160x64 cluster=2x1"},
+        {"m=20480 typical_sizes=128x140..180 ", "tile=128x192x64 cluster=2x1"},
+        {"m=28672 typical_sizes=128x224 ", "tile=128x224x64 cluster=2x1"},
+        {"m=28672 typical_sizes=2x240,126x150..220 ", "tile=128x224x64 cluster=2x1"}};
     char text[256];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         snprintf(text, sizeof(text), "%s%s", rows[i].sizes, few);
@@ -332,7 +333,7 @@ Test(typical_sizes, groups_of_up_to_256_rows_have_a_tile_each)
     }
     static const char *const others[] = {
         "m=20480 typical_sizes=128x128 n=1536 k=4096 a=bf16 groups=128",
-        "m=20608 typical_sizes=127x160,1x257 n=1536 k=4096 a=bf16 groups=128",
+        "m=28672 typical_sizes=16x240,112x150..220 n=1536 k=4096 a=bf16 groups=128",
         "m=20480 typical_sizes=128x160 " BLOCKS};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         cr_expect_eq(plan_choose(plan_hopper(), others[i]).config.layout.swap_ab, 0, "%s",
@@ -346,14 +347,15 @@ Test(typical_sizes, few_rows_are_streamed_past)
 {
     static const struct {
         const char *problem, *config;
-    } rows[] = {
-        {"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x16", "stages=10"},
-        {"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x1", "stages=10"},
-        {"m=96 n=1536 k=4096 a=bf16 groups=128 group_by=counts typical_sizes=128x8",
-         "stages=12"},
-        {"m=5760 n=1792 k=5120 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 groups=96 "
-         "typical_sizes=96x60",
-         "tile=128x64x128 cluster=1x1"}};
+    } rows[] = {{"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x1", "stages=10"},
+                {"m=96 n=1536 k=4096 a=bf16 groups=128 group_by=counts typical_sizes=128x8",
+                 "stages=12"},
+                {"m=5760 n=1792 k=5120 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 groups=96 "
+                 "typical_sizes=96x60",
+                 "tile=128x64x128 cluster=1x1"},
+                {"m=2048 n=4096 k=7168 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 groups=32 "
+                 "typical_sizes=32x64",
+                 "tile=128x64x128 cluster=1x1"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         plan_expect_config(plan_hopper(), rows[i].problem, rows[i].config);
         plan_expect_config(plan_hopper(), rows[i].problem, "swap_ab=1");

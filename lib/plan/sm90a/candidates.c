@@ -13,26 +13,25 @@ struct candidate {
     bool pingpong, transposed;
 };
 
-/* Groups of 129 to 256 rows have one such tile each, so that their weights are read once,
- * and a cluster of two shares the rows. Of an H200's runs with the same number of rows in
- * each, bf16 and fast e4m3, they took 0.84 to 0.94 of the fastest other tile's time with up
- * to 224 rows, and 0.98 with 256 (2026-11-27-h200-groups-even.jsonl,
- * 2026-11-28-h200-groups-turns.jsonl). Of more tiles each reads all weights again. */
+/* Groups of 129 to 224 rows have one such tile each, so that their weights are read once,
+ * and a cluster of two shares the rows. Of an H200's runs, bf16 and fast e4m3, they took
+ * 0.84 to 0.94 of the time of the fastest other tile with the same number of rows in each
+ * (2026-11-27-h200-groups-even.jsonl), and 128x224 0.86 to 0.99 with 196 to 236 of them, in
+ * 17 problems (2026-11-28-h200-groups-turns.jsonl). Of more tiles each reads all weights
+ * again; one of 256 rows took 0.98 to 1.04 with 200 to 256. */
 static struct jg_sm90a_pairs find_group_tiles(const struct jg_problem *problem,
                                               const struct jg_product *transposed)
 {
-    struct jg_sm90a_pairs tiles = {jg_sm90a_group_tiles, 0};
+    int first = 0;
     if (!jg_sm90a_may_have_group_tiles(transposed) || !jg_has_typical_sizes(problem)) {
-        return tiles;
+        first = JG_SM90A_GROUP_TILES;
     }
-    const int64_t most = jg_typical_fill_of(problem->typical_sizes, 1).most;
-    /* The two that hold it, or would but for few. */
-    for (int i = 1; i < JG_SM90A_GROUP_TILES && tiles.count == 0; i += 2) {
-        if (most <= jg_sm90a_group_tiles[i].n) {
-            tiles = (struct jg_sm90a_pairs){&jg_sm90a_group_tiles[i - 1], 2};
-        }
+    while (first < JG_SM90A_GROUP_TILES &&
+           !jg_sm90a_has_tile_each(problem->typical_sizes, jg_sm90a_group_tiles[first].n)) {
+        first++;
     }
-    return tiles;
+    return (struct jg_sm90a_pairs){jg_sm90a_group_tiles + first,
+                                   JG_SM90A_GROUP_TILES - first};
 }
 
 /* Tiles in each kind of cluster, then those of few columns, by themselves, and of groups in
@@ -108,8 +107,7 @@ enum {
      * (2026-11-27-h200-few-rows.jsonl). */
     LEAST_PARTS_STAGES = 9,
     /* Of groups of few rows: lists of tiles are long (2026-11-27-h200-groups-few.jsonl). */
-    LEAST_GROUP_STAGES = 10,
-    MOST_FEW_ROWS = 16
+    LEAST_GROUP_STAGES = 10
 };
 
 static int64_t count_columns_of_tiles(const struct jg_trial *trial)
@@ -125,25 +123,17 @@ static int64_t count_tiles(const struct jg_trial *trial)
            jg_max(trial->config.launch.split_k, 1);
 }
 
-/* Do weights stream past few rows of each group, which one tile holds? */
-static bool holds_few_rows(const struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_product typical = jg_typical_product(trial);
-    return jg_sm90a_streams_groups(&typical, layout) ||
-           (jg_sm90a_may_have_group_tiles(&typical) && !jg_loads_by_threads(&typical) &&
-            typical.n.size <= jg_min(layout->tile_n, MOST_FEW_ROWS));
-}
-
 /* Tiles of one column read the same. */
 static int count_streamed_stages(const struct jg_trial *trial)
 {
     const int64_t ctas = jg_min(trial->facts->sm_count, count_tiles(trial));
     const int64_t streams = jg_max(ctas / jg_max(count_columns_of_tiles(trial), 1), 1);
     const int64_t stage_bytes = (int64_t)trial->config.layout.tile_m * JG_ROW_BYTES;
+    const struct jg_product typical = jg_typical_product(trial);
     const int least = jg_cluster_parts(&trial->config) > 1 ? LEAST_PARTS_STAGES
-                      : holds_few_rows(trial)              ? LEAST_GROUP_STAGES
-                                                           : LEAST_STREAMED_STAGES;
+                      : jg_sm90a_streams_groups(&typical, &trial->config.layout)
+                          ? LEAST_GROUP_STAGES
+                          : LEAST_STREAMED_STAGES;
     return (int)jg_max(least, jg_ceil_div(JG_SM90A_STREAMED_BYTES, streams * stage_bytes));
 }
 

@@ -263,8 +263,10 @@ static double count_drawn_bytes(const struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
-    const double row_bytes = JG_ROW_BYTES;
-    return (rows / layout->cluster_n + columns / layout->cluster_m) * row_bytes;
+    const bool lies_across = jg_sm90a_scaled_lies_across(trial);
+    const int of_rows = lies_across ? layout->cluster_m : layout->cluster_n;
+    const int of_columns = lies_across ? layout->cluster_n : layout->cluster_m;
+    return (rows / of_rows + columns / of_columns) * (double)JG_ROW_BYTES;
 }
 
 /* What one multiprocessor draws where clusters of parts fill their GPCs. */

@@ -52,7 +52,7 @@ const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_TILES] 
     {128, 96}, {128, 112}, {256, 48}, {128, 128}, {256, 128}};
 enum { COMMON_GROUP_TILES = 2 }; /* that other transposed products have, too */
 const struct jg_sm90a_pair jg_sm90a_group_tiles[JG_SM90A_GROUP_TILES] = {
-    {128, 160}, {128, 192}, {128, 224}, {128, 256}};
+    {128, 160}, {128, 192}, {128, 224}};
 const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS] = {{2, 1}, {1, 2}, {1, 1}};
 const struct jg_part_cluster jg_sm90a_part_clusters[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
                                                          {4, 1}, {4, 2}, {0, 0}};

@@ -13,19 +13,28 @@
 #define SHORT_TILE   0.80
 #define HALVED_ROUND 0.75
 /* What a round takes of transposed tiles of which each group has one, in a cluster of two,
- * where tiles of 128 rows would be two and read the weights twice: of twelve problems of
- * 208 to 256 rows on an H200 128x224 took 0.86 to 0.94 of the best other tile's time, where
- * bytes from L2 say 0.99, and 128x256 0.96 to 0.99 (2026-11-28-h200-groups-turns.jsonl). */
+ * where tiles of 128 rows would be two and read the weights twice: of 17 problems of 196 to
+ * 236 rows on an H200 128x224 took 0.86 to 0.99 of the best other tile's time, where bytes
+ * from L2 say 0.99 (2026-11-28-h200-groups-turns.jsonl). */
 #define ONE_TILE_ROUND 0.95
 
-enum { TILE_ROWS = 128 };
+enum {
+    TILE_ROWS = 128,
+    GROUPS_WITH_ONE = 16 /* for each group that has two */
+};
+
+bool jg_sm90a_has_tile_each(const jit_gemm_size_run *sizes, int64_t rows)
+{
+    const int64_t groups = jg_typical_fill_of(sizes, rows).groups;
+    return GROUPS_WITH_ONE * (jg_typical_sizes_tiles(sizes, rows) - groups) <= groups;
+}
 
 static bool has_one_tile(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const int64_t most = jg_typical_fill_of(trial->sizes, 1).most;
-    return trial->product.d_is_transpose && layout->cluster_m > 1 && most > TILE_ROWS &&
-           most <= layout->tile_n;
+    return trial->product.d_is_transpose && layout->cluster_m > 1 &&
+           jg_sm90a_has_tile_each(trial->sizes, layout->tile_n) &&
+           !jg_sm90a_has_tile_each(trial->sizes, TILE_ROWS);
 }
 
 double jg_sm90a_typical_rounds(const struct jg_trial *trial)

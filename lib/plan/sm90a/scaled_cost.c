@@ -4,6 +4,7 @@
 #include "plan/cost.h"
 #include "plan/groups.h"
 #include "plan/sm90a/sm90a.h"
+#include "plan/typical_sizes.h"
 
 /* What a warpgroup takes for each 64 rows of a block of K, from their products' beginning
  * to the sums' end, and for each of its columns more, also where these have scales of their
@@ -37,9 +38,9 @@
 #define COPIED_ROW_CLK 4.7
 
 /* The part of what is drawn that 128x64 transposed takes where groups have few rows, which
- * are its columns: of seven problems of 64 rows on an H200 0.90 to 0.97 of the time of
- * 64x128 by itself, which draws as much (2026-11-28-h200-groups-turns.jsonl,
- * -groups-32.jsonl). */
+ * are its columns: of 22 problems of 36 to 64 rows on an H200 0.91 to 0.97 of the time of
+ * 64x128 in clusters of two with scales of 1x128 of both, which draw less, and 0.97 to 1.00
+ * with 1x128 and 128x128 (2026-11-28-h200-groups-turns.jsonl). */
 #define STREAMED_WEIGHTS_DRAW 0.80
 
 /* Columns of a warpgroup. */
@@ -129,6 +130,15 @@ double jg_sm90a_scaled_clk(const struct jg_trial *trial)
     return jg_larger(part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) *
                          (turns ? TURNS_PART : 1.0),
                      count_copied_clk(trial));
+}
+
+/* Tiles of more rows, and other products, are fitted without. */
+bool jg_sm90a_scaled_lies_across(const struct jg_trial *trial)
+{
+    const int tile_m = trial->config.layout.tile_m;
+    return tile_m < 64 * JG_SM90A_CONSUMERS &&
+           jg_product_promotes_scales(&trial->product) && trial->derived.turns_last &&
+           jg_plans_sizes(trial) && jg_sm90a_has_tile_each(trial->sizes, tile_m);
 }
 
 double jg_sm90a_scaled_draw(const struct jg_trial *trial)

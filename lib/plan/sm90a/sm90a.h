@@ -21,7 +21,7 @@ enum {
     JG_SM90A_TILES = 16,
     JG_SM90A_PINGPONG_TILES = 5,
     JG_SM90A_TRANSPOSED_TILES = 19,
-    JG_SM90A_GROUP_TILES = 4,
+    JG_SM90A_GROUP_TILES = 3,
     JG_SM90A_CLUSTERS = 3
 };
 
@@ -43,10 +43,12 @@ extern const struct jg_sm90a_pair jg_sm90a_transposed_tiles[JG_SM90A_TRANSPOSED_
 /* How many of them there are for a transposed product: all, or all but the last
  * two. */
 int jg_sm90a_count_transposed(const struct jg_product *product);
-/* The same where a group's rows are the columns, which one tile may hold; in clusters of
- * two tiles of D's columns. The first two are there for any product. */
+/* The same where a group's rows are the columns, which one tile may hold, the smallest
+ * first; in clusters of two tiles of D's columns. The last one has no other product. */
 extern const struct jg_sm90a_pair jg_sm90a_group_tiles[JG_SM90A_GROUP_TILES];
 bool jg_sm90a_may_have_group_tiles(const struct jg_product *transposed);
+/* Do such sizes take hardly more tiles of so many rows than there are groups? */
+bool jg_sm90a_has_tile_each(const jit_gemm_size_run *sizes, int64_t rows);
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
 /* The same where its CTAs have parts of K. */
 extern const struct jg_part_cluster jg_sm90a_part_clusters[];
@@ -152,6 +154,9 @@ bool jg_sm90a_has_column_scales(const struct jg_product *product);
 /* Clocks of the math warpgroups for a block of K, whose sums they multiply by scales; 0
  * where there are none. */
 double jg_sm90a_scaled_clk(const struct jg_trial *trial);
+/* Do clusters of two tiles of 64 rows lie across these, as each group has one tile, where
+ * sums are multiplied by scales? */
+bool jg_sm90a_scaled_lies_across(const struct jg_trial *trial);
 /* What such a tile takes to draw a block, of what its bytes say. */
 double jg_sm90a_scaled_draw(const struct jg_trial *trial);
 /* Clocks until the math warpgroups have read a block of K, of a transposed product of
