@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice for groups on sm_90a: tiles that they waste, orders, rows that differ. */
 #include <criterion/criterion.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "plan_fixture.h"
 
 static struct jg_choice choose(const char *text)
@@ -79,5 +81,39 @@ Test(choose, groups_of_many_rows_share_b)
         const struct jg_config config = choose(texts[i]).config;
         cr_expect_eq(config.layout.tile_m * config.layout.cluster_m, 256, "%s", texts[i]);
         cr_expect_eq(config.layout.cluster_n, 1, "%s", texts[i]);
+    }
+}
+
+/* A tile that holds a group's rows is there for groups, and others have no use for it. */
+Test(choose, a_transposed_tile_of_224_rows_is_that_of_groups)
+{
+    static const struct {
+        const char *text, *message; /* NULL: there is one */
+    } rows[] = {
+        {"m=28672 n=1536 k=4096 a=bf16 groups=128 "
+         "config=tile=128x224 swap_ab=1 cluster=2x1",
+         NULL},
+        {"m=224 n=1536 k=4096 a=bf16 groups=128 group_by=counts "
+         "config=tile=128x224 swap_ab=1",
+         NULL},
+        {"m=28672 n=1536 k=4096 a=bf16 groups=128 config=tile=128x208 swap_ab=1",
+         "64x192 128x160 128x192; of groups: 128x224"},
+        {"m=224 n=1536 k=4096 a=bf16 config=tile=128x224 swap_ab=1",
+         "64x192 128x160 128x192"},
+        {"m=28672 n=1536 k=4096 a=e4m3 d=bf16 groups=128 config=tile=128x224 swap_ab=1",
+         "64x192 128x160 128x192"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_problem problem = plan_problem(rows[i].text);
+        struct jg_choice choice;
+        const jit_gemm_status status = jg_config_choose(
+            plan_hopper(), &problem, &plan_hopper()->default_facts, &choice, NULL);
+        cr_expect_eq(status == JIT_GEMM_OK, rows[i].message == NULL, "%s", rows[i].text);
+        if (rows[i].message != NULL) {
+            const char *found = strstr(jg_error_text(), rows[i].message);
+            cr_expect(found != NULL, "%s", jg_error_text());
+            cr_expect_eq(strstr(jg_error_text(), "of groups") != NULL,
+                         strstr(rows[i].message, "of groups") != NULL, "%s",
+                         jg_error_text());
+        }
     }
 }
