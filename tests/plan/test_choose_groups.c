@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice for groups on sm_90a: tiles that they waste, orders, rows that differ. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -82,6 +83,20 @@ Test(choose, groups_of_many_rows_share_b)
         cr_expect_eq(config.layout.tile_m * config.layout.cluster_m, 256, "%s", texts[i]);
         cr_expect_eq(config.layout.cluster_n, 1, "%s", texts[i]);
     }
+}
+
+/* Of stacked groups rows of the next ones come with a wide tile's, of a batch none. */
+Test(choose, wide_tiles_bring_rows_of_other_groups)
+{
+    static const char stacked[] = "m=192 n=4096 k=14336 a=bf16 groups=8 ",
+                      apart[] = "m=24 n=4096 k=14336 a=bf16 groups=8 group_by=counts ",
+                      wide[] = "config=tile=128x160 swap_ab=1 cluster=1x1";
+    char text[2][160];
+    snprintf(text[0], sizeof(text[0]), "%s%s", stacked, wide);
+    snprintf(text[1], sizeof(text[1]), "%s%s", apart, wide);
+    cr_expect_gt(choose(text[0]).derived.predicted_us,
+                 1.2 * choose(text[1]).derived.predicted_us);
+    cr_expect_neq(choose(stacked).config.layout.tile_n, 160);
 }
 
 /* A tile that holds a group's rows is there for groups, and others have no use for it. */

@@ -262,7 +262,7 @@ static double count_drawn_bytes(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
-    const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
+    const double columns = (double)jg_sm90a_loaded_columns(trial);
     const bool lies_across = jg_sm90a_scaled_lies_across(trial);
     const int of_rows = lies_across ? layout->cluster_m : layout->cluster_n;
     const int of_columns = lies_across ? layout->cluster_n : layout->cluster_m;

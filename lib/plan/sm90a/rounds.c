@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper: rounds of tiles of groups whose sizes are given. */
+/* Hopper: rounds of tiles of groups whose sizes are given, and what comes to their tiles.
+ */
+#include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/sm90a/sm90a.h"
 #include "plan/typical_sizes.h"
@@ -56,4 +58,19 @@ double jg_sm90a_typical_rounds(const struct jg_trial *trial)
         rounds -= (1.0 - SHORT_TILE) * (double)(few * across) / derived->busy_ctas;
     }
     return has_one_tile(trial) ? rounds * ONE_TILE_ROUND : rounds;
+}
+
+/* Rows of other groups come with a tile's, too. Only where these are most of a wide tile
+ * that shares nothing, as all other numbers are fitted without: 128x160 for 24 rows of
+ * eight groups of 4096x14336 took 1.24 to 1.39 of the best, and 128x64 1.00 to 1.17
+ * (2026-11-28-h200-groups-few-rows.jsonl). */
+int64_t jg_sm90a_loaded_columns(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_wide = layout->tile_n > TILE_ROWS && layout->cluster_m == 1 &&
+                         2 * product->n.size <= layout->tile_n;
+    const bool has_others =
+        product->d_is_transpose && product->group_by == JIT_GEMM_GROUP_BY_OFFSETS;
+    return is_wide && has_others ? layout->tile_n : jg_min(layout->tile_n, product->n.size);
 }

@@ -47,6 +47,8 @@ int jg_sm90a_count_transposed(const struct jg_product *product);
  * first; in clusters of two tiles of D's columns. The last one has no other product. */
 extern const struct jg_sm90a_pair jg_sm90a_group_tiles[JG_SM90A_GROUP_TILES];
 bool jg_sm90a_may_have_group_tiles(const struct jg_product *transposed);
+/* Columns that come to a CTA of each block of K. */
+int64_t jg_sm90a_loaded_columns(const struct jg_trial *trial);
 /* Do such sizes take hardly more tiles of so many rows than there are groups? */
 bool jg_sm90a_has_tile_each(const jit_gemm_size_run *sizes, int64_t rows);
 extern const struct jg_sm90a_pair jg_sm90a_clusters[JG_SM90A_CLUSTERS];
