@@ -322,7 +322,7 @@ static bool test_unit(const char *driver, const struct options *options, uint64_
                         .arch = driver != NULL ? (int)(seed / 2 % 2) : 0,
                         .guard_bytes = driver != NULL ? 0 : 256};
     jit_gemm_context *context = open_context(driver, unit.arch);
-    current_seed = seed;
+    current_seed = (sig_atomic_t)seed;
     alarm(driver != NULL ? 0 : UNIT_SECONDS);
     jit_gemm *gemm = draw_unit(&unit, context, options->scaled != 0, counts);
     if (gemm != NULL) {

@@ -434,11 +434,9 @@ static double count_draw_clk(const struct jg_trial *trial)
                                      : 0.0;
         const bool is_uneven = jg_product_promotes_scales(&trial->product) &&
                                trial->product.group_by == JIT_GEMM_GROUP_NONE;
-        const double part = jg_sm90a_scaled_draw(trial);
-        return jg_larger((is_uneven ? uneven : 1.0) * part *
-                             (drawn - SHARED_PART * count_common_bytes(trial)) /
-                             l2_rate_of(trial),
-                         taken_clk);
+        const double bytes = jg_sm90a_scaled_draw(trial) * (is_uneven ? uneven : 1.0) *
+                             (drawn - SHARED_PART * count_common_bytes(trial));
+        return jg_larger(bytes / l2_rate_of(trial), taken_clk);
     }
     const double shared = jg_lesser(jg_raster_shared_draw(trial) * row_bytes, drawn);
     const double far_clk = (drawn - SHARED_PART * (drawn - shared)) / l2_rate_of(trial);
