@@ -278,8 +278,8 @@ class Lifetimes(CompilerTest):
         self.assertEqual(word, "typical_sizes=1x0,1x40,1x50")
         priced = context().plan(f"{text} {word}")
         self.assertIn("of 2 groups that typically have 40 to 50 rows", priced)
-        kernel = jit_gemm.Gemm(context(), f"{text} {word} config=tile=64x64")
-        plain = jit_gemm.Gemm(context(), f"{text} config=tile=64x64")
+        plain = jit_gemm.Gemm(context(), text)
+        kernel = jit_gemm.Gemm(context(), f"{text} {word} config={plain.info.config}")
         self.assertEqual(kernel.info.key, plain.info.key)
         self.assertIn(word, kernel.problem)
         for wrong, message in (
