@@ -22,12 +22,15 @@ JG_DEVICE void gemm_kernel(const Params &params)
     if (roles.is_load_warp() && ptx::elect_one()) {
         kernel.init();
     }
-    kernel.clear_rest_of_stages();
+    kernel.clear_rest_first();
     if constexpr (Kernel::kMeetsLater) {
         __syncthreads();
         ptx::cluster_arrive_relaxed();
     } else {
         ptx::synchronize<Kernel::Cluster::kSize>();
+    }
+    if (!roles.is_load_warpgroup()) {
+        kernel.clear_rest_meanwhile();
     }
     if constexpr (Config::kPdl) {
         // The thread that loads waits behind its first loads of weights, if there are some.

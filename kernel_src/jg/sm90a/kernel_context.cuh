@@ -60,6 +60,10 @@ struct KernelContext {
                                      WarpgroupSignals<Partition::kTeams, OneCta>>;
     using Output = OutputFrame<Config>;
     using EpilogueLoadT = EpilogueLoad<Config, Epilogue, Partition>;
+    enum : bool {
+        kClearsFirst =
+            InputTiles<Config>::kHasRest && EpilogueLoadT::kLoads > 0 && !kHasLoadRing
+    };
     using EpilogueT = typename EpilogueFor<Config, Epilogue, Partition>::Type;
     using Partials = PartialSums<Config, Partition>;
     using ClusterSumsT = typename ClusterSumsFor<Config, Partition, Cluster>::Type;
@@ -119,15 +123,26 @@ struct KernelContext {
         ptx::fence_mbarrier_init();
     }
 
-    // By all threads, before the synchronisation: what of the stages is never loaded.
-    JG_DEVICE void clear_rest_of_stages() const
+    // What of the stages is never loaded. By all threads, before the synchronisation: where
+    // C and matrices come through the ring, maybe to a stage that is still being cleared.
+    JG_DEVICE void clear_rest_first() const
     {
-        if constexpr (InputTiles<Config>::kHasRest) {
-#pragma unroll 1
-            for (u32 i = 0; i < Config::kStages; ++i) {
-                smem.input[i].clear_rest(threadIdx.x, Config::kThreads);
-            }
+        if constexpr (kClearsFirst) {
+            InputTiles<Config>::template clear_rest<Config::kStages>(
+                smem.input, threadIdx.x, Config::kThreads);
             ptx::fence_proxy_async_shared(); // the tensor core reads it
+        }
+    }
+    // Elsewhere by all math warps, while the first copies are on their way: before the
+    // synchronisation it took 100 clocks a stage of each launch.
+    JG_DEVICE void clear_rest_meanwhile() const
+    {
+        if constexpr (InputTiles<Config>::kHasRest && !kClearsFirst) {
+            enum : u32 { kMathThreads = 32 * Roles::kMathWarps };
+            InputTiles<Config>::template clear_rest<Config::kStages>(
+                smem.input, threadIdx.x - (Roles::kThreads - kMathThreads), kMathThreads);
+            ptx::fence_proxy_async_shared();
+            ptx::named_barrier_sync(kSumsBarrier, kMathThreads);
         }
     }
 

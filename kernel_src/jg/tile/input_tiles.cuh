@@ -3,8 +3,8 @@
 // kKGroup blocks of K. How a block lies is its operand's (input_operand.cuh).
 //
 // Called by: those who load, for a stage that they have acquired (send by one thread, fill
-// by all that load); and before anybody does, by all threads (clear_rest). Both chips'
-// shared memory is composed of these, and MmaOp takes one.
+// by all that load); and by those who read, before they do, or by all (clear_rest). Both
+// chips' shared memory is composed of these, and MmaOp takes one.
 #pragma once
 #include <jg/common/choices.cuh>
 #include <jg/ptx/mbarrier.cuh>
@@ -31,21 +31,31 @@ struct alignas(1024) InputTiles {
     enum : bool { kHasRest = A::kLoadedRows < A::kRows || B::kLoadedRows < B::kRows };
     static_assert(Config::kKGroup == 1 || !kHasRest, "of one block");
 
-    // Writes zeros to these: thread `thread` of so many its part.
-    JG_DEVICE void clear_rest(u32 thread, u32 threads)
+    // Writes zeros to these in so many stages: thread `thread` of so many its part.
+    template <u32 kStages>
+    static JG_DEVICE void clear_rest(InputTiles *stages, u32 thread, u32 threads)
     {
-        clear_rest_of<A>(a[0], thread, threads);
-        clear_rest_of<B>(b[0], thread, threads);
+        clear_rest_of<A, kStages>(stages->a[0], thread, threads);
+        clear_rest_of<B, kStages>(stages->b[0], thread, threads);
     }
 
-    template <class Operand>
+    // `block`: that of the first stage.
+    template <class Operand, u32 kStages>
     static JG_DEVICE void clear_rest_of(u8 *block, u32 thread, u32 threads)
     {
-        constexpr u32 kBytes = (Operand::kRows - Operand::kLoadedRows) * 128;
-        const u32 rest = ptx::shared_address(block) + Operand::kLoadedRows * 128;
-        const u32 zeros[4] = {};
-        for (u32 i = 16 * thread; i < kBytes; i += 16 * threads) {
-            ptx::store_shared_4(rest + i, zeros);
+        enum : u32 {
+            kRestBytes = (Operand::kRows - Operand::kLoadedRows) * 128,
+            kStores = kRestBytes / 16, // of a stage
+        };
+        if constexpr (kStores > 0) {
+            const u32 rest = ptx::shared_address(block) + Operand::kLoadedRows * 128;
+            const u32 zeros[4] = {};
+#pragma unroll 1
+            for (u32 i = thread; i < kStages * kStores; i += threads) {
+                const u32 stage = i / kStores;
+                ptx::store_shared_4(
+                    rest + stage * sizeof(InputTiles) + (i - stage * kStores) * 16, zeros);
+            }
         }
     }
 
