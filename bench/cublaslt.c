@@ -23,16 +23,21 @@
 /* Modes came with 12.8; the library that is opened may be newer than the header. */
 #    define FIRST_SCALE_MODE  ((cublasLtMatmulDescAttributes_t)31)
 #    define SECOND_SCALE_MODE ((cublasLtMatmulDescAttributes_t)32)
+#    define TYPE_OF_E2M1      ((cudaDataType_t)33)
 #    if CUBLAS_VERSION >= 120900
 _Static_assert((int)FIRST_SCALE_MODE == (int)CUBLASLT_MATMUL_DESC_A_SCALE_MODE &&
                    (int)SECOND_SCALE_MODE == (int)CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
                "attributes are numbered as the header has them");
 _Static_assert(
     (int)CUBLASLT_SCALE_SCALAR == (int)CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F &&
+        (int)CUBLASLT_SCALE_VEC16 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 &&
+        (int)CUBLASLT_SCALE_VEC32 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0 &&
         (int)CUBLASLT_SCALE_OUTER_VEC == (int)CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F &&
         (int)CUBLASLT_SCALE_VEC128 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F &&
         (int)CUBLASLT_SCALE_BLK128X128 == (int)CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
     "modes are numbered as the header has them");
+_Static_assert((int)TYPE_OF_E2M1 == (int)CUDA_R_4F_E2M1,
+               "types are numbered as the header has them");
 #    endif
 
 struct cublaslt {
@@ -208,8 +213,10 @@ static int convert_type(jit_gemm_dtype type, cudaDataType_t *ret_type,
     case JIT_GEMM_DTYPE_S32:
         *ret_type = CUDA_R_32I;
         return 0;
-    case JIT_GEMM_DTYPE_UE8M0:
     case JIT_GEMM_DTYPE_E2M1:
+        *ret_type = TYPE_OF_E2M1;
+        return 0;
+    case JIT_GEMM_DTYPE_UE8M0:
     case JIT_GEMM_DTYPE_UE4M3:
     case JIT_GEMM_DTYPE_NONE:
         break;

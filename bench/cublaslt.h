@@ -23,6 +23,8 @@ struct cublaslt_plan; /* one product with the algorithms that the heuristic offe
 /* How many scales A or B has. The numbers are cuBLASLt's own. */
 enum cublaslt_scale_mode {
     CUBLASLT_SCALE_SCALAR = 0,     /* one, or none where the address is 0 */
+    CUBLASLT_SCALE_VEC16 = 1,      /* one of ue4m3 for each block of 1 x 16, in 128x4 */
+    CUBLASLT_SCALE_VEC32 = 2,      /* one of ue8m0 for each block of 1 x 32, in 128x4 */
     CUBLASLT_SCALE_OUTER_VEC = 3,  /* one for each row of A, or column of B */
     CUBLASLT_SCALE_VEC128 = 4,     /* one for each block of 1 x 128 */
     CUBLASLT_SCALE_BLK128X128 = 5, /* one for each block of 128 x 128 */

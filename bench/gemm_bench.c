@@ -6,6 +6,7 @@
 
 #include "gemm_groups.h"
 #include "gemm_match.h"
+#include "gemm_reference.h"
 
 _Static_assert(GEMM_BENCH_ERROR_SIZE == BENCH_ERROR_SIZE, "one size of error texts");
 
@@ -393,8 +394,9 @@ static int prepare_match(struct match *match, const struct gemm_bench_problem *p
 
 static int play_match(struct match *match, const struct gemm_bench_problem *problem)
 {
-    if (prepare_match(match, problem) != 0 || gemm_match_compare(match) != 0 ||
-        warm_up(match) != 0) {
+    if (prepare_match(match, problem) != 0 ||
+        gemm_reference_compare(match, problem->problem) != 0 ||
+        gemm_match_compare(match) != 0 || warm_up(match) != 0) {
         return -1;
     }
     bool is_chosen = false;
@@ -434,7 +436,8 @@ static int play_kernels(struct match *match, const struct gemm_bench_problem *pr
                             sizeof(match->contenders[i].entry->note), info.config);
         }
     }
-    if (gemm_match_compare(match) != 0 || warm_up(match) != 0 || time_rounds(match) != 0) {
+    if (gemm_reference_compare(match, problem->problem) != 0 ||
+        gemm_match_compare(match) != 0 || warm_up(match) != 0 || time_rounds(match) != 0) {
         return -1;
     }
     summarize(match);

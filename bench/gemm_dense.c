@@ -67,6 +67,8 @@ bool gemm_dense_obstacle(const struct gemm_sets *sets, char *why, size_t size)
     const char *reason = NULL;
     if (sets->groups == NULL) {
         reason = "the problem has no groups";
+    } else if (sets->a_scale.view.columns > 0 || sets->b_scale.view.columns > 0) {
+        reason = "groups with scales of a byte are compared with the reference kernel only";
     } else if (has_cut_vector(sets)) {
         reason =
             "a group's part of a column vector is not aligned as the problem promises; "
@@ -163,7 +165,7 @@ void gemm_dense_describe(const struct gemm_dense *dense, char *text, size_t size
 static jit_gemm_arg take_matrix(uint64_t address, jit_gemm_dtype type, int64_t ld,
                                 int64_t elements)
 {
-    return (jit_gemm_arg){.pointer = address + (uint64_t)elements * element_size(type),
+    return (jit_gemm_arg){.pointer = address + element_bytes(type, (size_t)elements),
                           .ld = ld};
 }
 

@@ -113,26 +113,35 @@ static int64_t count_used(const struct gemm_bench_groups *groups)
     return count;
 }
 
+int64_t gemm_groups_scale_rows(const struct gemm_shape *shape, int64_t rows)
+{
+    enum { BAND_ROWS = 128 };
+    return shape->group_by == JIT_GEMM_GROUP_BY_OFFSETS &&
+                   shape->a_scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4
+               ? (rows / BAND_ROWS + shape->batch) * BAND_ROWS
+               : rows;
+}
+
 size_t gemm_groups_read_bytes(const struct gemm_shape *shape,
                               const struct gemm_bench_groups *groups)
 {
     const size_t all = (size_t)count_all(groups), used = (size_t)count_used(groups);
     const size_t m = (size_t)shape->m, n = (size_t)shape->n;
-    const size_t a_size = element_size(shape->a_type), b_size = element_size(shape->b_type);
-    const size_t c_size =
-        shape->c_type != JIT_GEMM_DTYPE_NONE ? element_size(shape->c_type) : 0;
     size_t bytes = 0;
 
     if (divides_k(shape->group_by)) {
-        return all * (m * a_size + n * b_size) + used * m * n * c_size;
+        return element_bytes(shape->a_type, all * m) +
+               element_bytes(shape->b_type, all * n) +
+               element_bytes(shape->c_type, used * m * n);
     }
     for (size_t i = 0; i < groups->part_count; i++) {
         const struct gemm_bench_part *part = &groups->parts[i];
         const size_t rows = (size_t)count_of(part);
         const size_t own_n = (size_t)gemm_groups_columns(shape, groups, part->group);
         const size_t own_k = (size_t)gemm_groups_depth(shape, groups, part->group);
-        bytes += rows * (own_k * a_size + own_n * c_size);
-        bytes += begins_group(groups, i) ? own_n * own_k * b_size : 0;
+        bytes += element_bytes(shape->a_type, rows * own_k) +
+                 element_bytes(shape->c_type, rows * own_n);
+        bytes += begins_group(groups, i) ? element_bytes(shape->b_type, own_n * own_k) : 0;
     }
     return bytes > 0 ? bytes : 1;
 }
@@ -222,9 +231,7 @@ static int upload_addresses(jit_gemm_context *context, const struct gemm_shape *
         return bench_fail(error, "out of memory");
     }
     for (size_t i = 0; i < GEMM_GROUPS_MATRICES; i++) {
-        const size_t step = types[i] != JIT_GEMM_DTYPE_NONE
-                                ? (size_t)strides[i] * element_size(types[i])
-                                : 0;
+        const size_t step = element_bytes(types[i], (size_t)strides[i]);
         for (size_t group = 0; group < count; group++) {
             addresses[i * count + group] = place->matrices[i] + group * step;
         }

@@ -28,6 +28,10 @@ bool gemm_groups_has_column(const struct gemm_bench_groups *groups, int64_t grou
 double gemm_groups_flops(const struct gemm_shape *shape,
                          const struct gemm_bench_groups *groups);
 
+/* Rows that A's scales are laid out for, of so many rows of A: in layout 128x4 groups by
+ * offsets begin at rows that are multiples of 128. */
+int64_t gemm_groups_scale_rows(const struct gemm_shape *shape, int64_t rows);
+
 /* Bytes of A, B and C that a launch reads; not 0. */
 size_t gemm_groups_read_bytes(const struct gemm_shape *shape,
                               const struct gemm_bench_groups *groups);

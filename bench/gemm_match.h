@@ -96,6 +96,11 @@ int gemm_match_capture(struct match *match, struct contender *contender);
 /* How many launches fill about `ms` of device time. */
 int gemm_match_fit(struct match *match, const struct contender *contender, double ms,
                    int *ret_launches);
+/* Launches it on the first set and reads its results, of which all must have been written.
+ * Where an element that is not may look like a result, two launches differ in it. */
+int gemm_match_read(struct match *match, const struct contender *contender, float *values);
+/* Largest distance over the largest value. */
+double gemm_match_difference(const float *reference, const float *values, size_t count);
 /* Fails unless every contender computes what contender 0 computes. */
 int gemm_match_compare(struct match *match);
 

@@ -173,6 +173,29 @@ static int read_d(const struct gemm_sets *sets, size_t set, const char *who,
     return status;
 }
 
+int gemm_sets_read_reference(const struct gemm_sets *sets, uint64_t address,
+                             const char *who, float *ret_values,
+                             char error[BENCH_ERROR_SIZE])
+{
+    struct gemm_shape own = sets->shape;
+    own.d_type = JIT_GEMM_DTYPE_F32;
+    own.ldd = gemm_shape_d_row(&own);
+    const size_t count = (size_t)(own.ldd * gemm_shape_d_rows(&own) * own.d_batches);
+    struct raw_result raw = {.d =
+                                 download(sets, address, count * sizeof(float), who, error),
+                             .has_row = sets->has_row,
+                             .groups = sets->groups,
+                             .shows_poison = true};
+    const int status =
+        raw.d != NULL ? convert_result(&own, &raw, who, ret_values, error) : -1;
+    /* What D's type saturates is no difference. */
+    for (size_t i = 0; status == 0 && sets->d_scale.bytes == 0 && i < count; i++) {
+        ret_values[i] = (float)element_round(sets->shape.d_type, (double)ret_values[i]);
+    }
+    free(raw.d);
+    return status;
+}
+
 static int read_operand(const struct gemm_sets *sets, size_t set,
                         const struct gemm_operand_place *place, const char *who,
                         float *ret_values, char error[BENCH_ERROR_SIZE])

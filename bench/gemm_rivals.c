@@ -21,6 +21,8 @@ static double tolerance_of(jit_gemm_dtype type)
         return 1.0 / 8.0;
     case JIT_GEMM_DTYPE_E5M2:
         return 1.0 / 4.0;
+    case JIT_GEMM_DTYPE_E2M1: /* 4 beside 6, and what its scale is rounded by */
+        return 2.0 / 5.0;
     default:
         return 1e-3;
     }

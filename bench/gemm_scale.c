@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "verify/elements.h"
+#include "verify/quantise.h"
 
-#define COLUMN_STEP 4 /* scales that a column or a vector of a batch is rounded up to */
+#define BATCH_ALIGNMENT 16 /* bytes: as a copy of TMA wants it */
+#define COLUMN_STEP     4 /* scales that a column or a vector of a batch is rounded up to */
 
 static int64_t divide_up(int64_t elements, int64_t block)
 {
@@ -56,6 +57,33 @@ void gemm_scales_fill(const struct gemm_scales *scales, uint64_t seed, float *va
     element_fill_random(&view, values, seed);
     for (int64_t i = 0; i < count; i++) {
         values[i] = (float)exp2(-0.5 * span * (1.0 - (double)values[i]));
+    }
+}
+
+struct element_view gemm_scales_view_bytes(const jit_gemm_scale *scale, int64_t rows,
+                                           int64_t k, int64_t batches)
+{
+    struct element_view view =
+        quantise_scale_view(scale, 1, quantise_scale_rows(scale, rows), k);
+    view.batch = batches;
+    view.batch_stride =
+        (view.columns + BATCH_ALIGNMENT - 1) / BATCH_ALIGNMENT * BATCH_ALIGNMENT;
+    return view;
+}
+
+void gemm_scales_fill_bytes(const struct element_view *view, uint64_t seed, void *values)
+{
+    enum { AT_ONCE = 512 };
+    const int64_t count = view->batch * view->batch_stride;
+    const struct element_view random = {
+        JIT_GEMM_DTYPE_F32, 1, 1, AT_ONCE, AT_ONCE, AT_ONCE};
+    float some[AT_ONCE];
+    for (int64_t i = 0; i < count; i++) {
+        if (i % AT_ONCE == 0) {
+            element_fill_random(&random, some, seed + (uint64_t)(i / AT_ONCE));
+        }
+        element_store(view->dtype, values, (size_t)i,
+                      quantise_random_scale(view->dtype, some[i % AT_ONCE]));
     }
 }
 

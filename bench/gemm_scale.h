@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "jit_gemm/problem.h"
+#include "verify/elements.h"
 
 /*
  * Scales of f32 of a matrix: one for each block of it. Scale (r, kb) is that of block row r
@@ -29,6 +30,18 @@ void gemm_scales_describe(const jit_gemm_scale *scale, int64_t mn, int64_t k, in
 /* Positive values from 2^-6 to 1, from 1/2 to 1 where there is one for all elements, which
  * an 8-bit D must not lose. `values` holds all batches. */
 void gemm_scales_fill(const struct gemm_scales *scales, uint64_t seed, float *values);
+
+/*
+ * Scales of a byte for each block (mx, nv, ue8m0) lie as verify/quantise.h says; these are
+ * those of `rows` rows of A or B in each of so many batches, which begin at multiples of 16
+ * bytes.
+ */
+struct element_view gemm_scales_view_bytes(const jit_gemm_scale *scale, int64_t rows,
+                                           int64_t k, int64_t batches);
+
+/* Random ones, as `jit-gemm run` has them, for all of it: what pads blocks too, and what
+ * lies between those of groups, wherever that is. */
+void gemm_scales_fill_bytes(const struct element_view *view, uint64_t seed, void *values);
 
 /* Lays the first batch of `from` out as `to`, whose blocks lie inside those of `from`. What
  * is between scales is zero; without scales in `from` all are 1. */

@@ -44,7 +44,7 @@ static size_t reserve(size_t *used, size_t bytes)
 
 static size_t matrix_bytes(int64_t batch_stride, int64_t batch, jit_gemm_dtype type)
 {
-    return (size_t)batch_stride * (size_t)batch * element_size(type);
+    return element_bytes(type, (size_t)batch_stride * (size_t)batch);
 }
 
 static bool reduces(jit_gemm_operand_role role)
@@ -133,10 +133,26 @@ static int64_t stride_of(int64_t batches, int64_t batch_stride)
     return batches > 1 ? batch_stride : 0;
 }
 
+/* Of scales of a byte. */
+static void place_byte_scales(const jit_gemm_scale *scale, int64_t mn, int64_t batch,
+                              const struct gemm_shape *shape, size_t *used,
+                              struct gemm_scale_place *ret_place)
+{
+    ret_place->scales = (struct gemm_scales){.mn = mn, .k = shape->k, .batches = batch};
+    ret_place->view = gemm_scales_view_bytes(scale, mn, shape->k, batch);
+    ret_place->bytes = element_view_bytes(&ret_place->view);
+    ret_place->batch_stride = stride_of(batch, ret_place->view.batch_stride);
+    ret_place->offset = reserve(used, ret_place->bytes);
+}
+
 static void place_scales(const jit_gemm_scale *scale, int64_t mn, int64_t batch,
                          const struct gemm_shape *shape, size_t *used,
                          struct gemm_scale_place *ret_place)
 {
+    if (quantise_has_byte_scales(scale)) {
+        place_byte_scales(scale, mn, batch, shape, used, ret_place);
+        return;
+    }
     gemm_scales_describe(scale, mn, shape->k, batch, &ret_place->scales);
     ret_place->bytes =
         (size_t)(ret_place->scales.count * ret_place->scales.batches) * sizeof(float);
@@ -175,7 +191,8 @@ static void lay_out_set(struct gemm_sets *sets, const jit_gemm_epilogue *epilogu
     sets->b_offset = reserve(&used, b_bytes);
     sets->c_offset = reserve(&used, c_bytes);
     const int64_t parts = s->a_rows == JIT_GEMM_ROWS_INDEXED ? 1 : s->d_batches; /* of A */
-    place_scales(&s->a_scale, s->m * s->d_batches / parts, parts, s, &used, &sets->a_scale);
+    place_scales(&s->a_scale, gemm_groups_scale_rows(s, s->m * s->d_batches / parts), parts,
+                 s, &used, &sets->a_scale);
     place_scales(&s->b_scale, s->n, s->batch, s, &used, &sets->b_scale);
     const size_t read_bytes = sets->groups != NULL ? gemm_groups_read_bytes(s, sets->groups)
                                                    : a_bytes + b_bytes + c_bytes;
@@ -313,8 +330,9 @@ static int upload_random(const struct gemm_sets *sets, uint64_t address, size_t 
                          const unsigned char *block, jit_gemm_dtype type, uint64_t *state,
                          char error[BENCH_ERROR_SIZE])
 {
-    const size_t block_bytes = BLOCK_ELEMENTS * element_size(type);
-    size_t from = (size_t)(next_random(state) % BLOCK_ELEMENTS) * element_size(type);
+    const size_t block_bytes = element_bytes(type, BLOCK_ELEMENTS);
+    const size_t size = element_size(type); /* two elements of e2m1 are one byte */
+    size_t from = (size_t)(next_random(state) % (block_bytes / size)) * size;
     size_t done = 0;
     while (done < bytes) {
         size_t piece = block_bytes - from;
@@ -369,11 +387,15 @@ static int fill_scales(const struct gemm_sets *sets, size_t set,
     if (place->bytes == 0) {
         return 0;
     }
-    float *values = malloc(place->bytes);
+    void *values = malloc(place->bytes);
     if (values == NULL) {
         return bench_fail(error, "out of memory");
     }
-    gemm_scales_fill(&place->scales, next_random(state), values);
+    if (place->view.columns > 0) {
+        gemm_scales_fill_bytes(&place->view, next_random(state), values);
+    } else {
+        gemm_scales_fill(&place->scales, next_random(state), values);
+    }
     const jit_gemm_status status = jit_gemm_device_upload(
         sets->context, gemm_sets_address(sets, set, place->offset), values, place->bytes);
     free(values);
@@ -398,7 +420,7 @@ static int fill_inputs(const struct gemm_sets *sets, uint64_t seed,
 {
     struct input_piece pieces[JIT_GEMM_MAX_OPERANDS + 3];
     const size_t piece_count = list_inputs(sets, pieces);
-    unsigned char *blocks[JIT_GEMM_DTYPE_S32 + 1] = {NULL};
+    unsigned char *blocks[JIT_GEMM_DTYPE_UE4M3 + 1] = {NULL};
     uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 0x1234567ULL;
     int status = 0;
     for (size_t set = 0; set < sets->count && status == 0; set++) {

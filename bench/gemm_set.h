@@ -26,7 +26,8 @@ struct gemm_operand_place {
 
 /* Where the scales of A, B or D lie inside a set. */
 struct gemm_scale_place {
-    struct gemm_scales scales; /* of A and B */
+    struct gemm_scales scales; /* of A and B, of f32 */
+    struct element_view view;  /* of A and B, of a byte; no columns: they are of f32 */
     int64_t batch_stride;      /* elements, or that of a broadcast */
     size_t offset, bytes;      /* no bytes: there are none */
 };
@@ -108,6 +109,12 @@ bool gemm_sets_hide_poison(const struct gemm_sets *sets);
  */
 int gemm_sets_read_results(const struct gemm_sets *sets, size_t set, const char *who,
                            float *ret_values, char error[BENCH_ERROR_SIZE]);
+
+/* The same of a D of f32, packed and without scales, that the reference kernel wrote at
+ * `address`, rounded to D's type, unless that has scales. */
+int gemm_sets_read_reference(const struct gemm_sets *sets, uint64_t address,
+                             const char *who, float *ret_values,
+                             char error[BENCH_ERROR_SIZE]);
 
 /* Sets the pointer to NULL. Accepts NULL. */
 void gemm_sets_destroy(struct gemm_sets **sets);

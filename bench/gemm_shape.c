@@ -5,7 +5,6 @@
 
 #include "gemm_groups.h"
 #include "verify/elements.h"
-#include "verify/quantise.h"
 
 #define ROW_ALIGNMENT 16
 
@@ -114,15 +113,6 @@ int gemm_shape_check(const jit_gemm_problem *problem, char error[BENCH_ERROR_SIZ
 {
     if (gemm_shape_check_sizes(problem, error) != 0) {
         return -1;
-    }
-    const bool has_a = quantise_has_byte_scales(&problem->a.scale);
-    if (has_a || quantise_has_byte_scales(&problem->b.scale)) {
-        return bench_fail(
-            error,
-            "%c has scales of a byte for each block (mx, nv, ue8m0), and sets "
-            "of inputs have those of f32 only; `jit-gemm run --repeat 20` "
-            "times launches, `bench --modelled --device emulator` models one",
-            has_a ? 'A' : 'B');
     }
     return gemm_groups_check(problem, NULL, error);
 }

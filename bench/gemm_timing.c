@@ -176,8 +176,7 @@ int gemm_match_fit(struct match *match, const struct contender *contender, doubl
     return 0;
 }
 
-/* Largest distance over the largest value. */
-static double compare_values(const float *reference, const float *values, size_t count)
+double gemm_match_difference(const float *reference, const float *values, size_t count)
 {
     double scale = 0.0;
     double worst = 0.0;
@@ -201,7 +200,8 @@ static double measure_difference(const struct gemm_results *results, const float
     double worst = 0.0;
     size_t at = 0;
     for (size_t i = 0; i < results->count; i++) {
-        worst = fmax(worst, compare_values(reference + at, values + at, results->sizes[i]));
+        worst = fmax(worst,
+                     gemm_match_difference(reference + at, values + at, results->sizes[i]));
         at += results->sizes[i];
     }
     return worst;
@@ -235,10 +235,7 @@ static int read_twice(struct match *match, const struct contender *contender, fl
                      contender->entry->name);
 }
 
-/* Where an element that is not written may look like a result, two launches differ in it.
- */
-static int read_result(struct match *match, const struct contender *contender,
-                       float *values)
+int gemm_match_read(struct match *match, const struct contender *contender, float *values)
 {
     struct gemm_results results;
     gemm_sets_list_results(match->sets, &results);
@@ -265,10 +262,10 @@ int gemm_match_compare(struct match *match)
         free(values);
         return bench_fail(match->error, "out of memory");
     }
-    int status = read_result(match, &match->contenders[0], reference);
+    int status = gemm_match_read(match, &match->contenders[0], reference);
     for (size_t i = 1; i < match->contender_count && status == 0; i++) {
         const struct contender *contender = &match->contenders[i];
-        status = read_result(match, contender, values);
+        status = gemm_match_read(match, contender, values);
         if (status != 0) {
             break;
         }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "verify/elements.h"
+#include "verify/quantise.h"
 
 #define BLOCK     128
 #define STEP      4 /* M, N, and the blocks along K of a 128x128 scale */
@@ -45,6 +45,47 @@ static int choose_mode(const jit_gemm_scale *scale, bool has_blocks,
     return 0;
 }
 
+/*
+ * Scales of a byte for each block: MX of 8-bit floats, and NV of e2m1, both with the layout
+ * that is ours too.
+ */
+static int choose_byte_mode(const jit_gemm_scale *scale, jit_gemm_dtype type,
+                            enum cublaslt_scale_mode *ret_mode,
+                            char error[BENCH_ERROR_SIZE])
+{
+    const bool is_mx = scale->dtype == JIT_GEMM_DTYPE_UE8M0 && scale->block_k == 32;
+    const bool is_nv = scale->dtype == JIT_GEMM_DTYPE_UE4M3;
+    if (scale->kind != JIT_GEMM_SCALE_BLOCK || scale->block_mn > 1 || !(is_mx || is_nv)) {
+        return bench_fail(
+            error, "cuBLASLt has scales of a byte as mx and nv only, of both A and B");
+    }
+    if (is_mx != has_fp8(type)) {
+        return bench_fail(error, "cuBLASLt has no %s with scales %s",
+                          element_dtype_name(type), is_mx ? "mx" : "nv");
+    }
+    if (scale->layout != JIT_GEMM_SCALE_LAYOUT_128X4) {
+        return bench_fail(error, "cuBLASLt has scales mx and nv in layout 128x4 only");
+    }
+    *ret_mode = is_mx ? CUBLASLT_SCALE_VEC32 : CUBLASLT_SCALE_VEC16;
+    return 0;
+}
+
+static int choose_byte_modes(const struct gemm_shape *s, enum cublaslt_scale_mode *ret_a,
+                             enum cublaslt_scale_mode *ret_b, char error[BENCH_ERROR_SIZE])
+{
+    if (choose_byte_mode(&s->a_scale, s->a_type, ret_a, error) != 0 ||
+        choose_byte_mode(&s->b_scale, s->b_type, ret_b, error) != 0) {
+        return -1;
+    }
+    if (*ret_a != *ret_b) {
+        return bench_fail(error, "cuBLASLt has no %s beside %s",
+                          element_dtype_name(s->a_type), element_dtype_name(s->b_type));
+    }
+    return s->batch > 1
+               ? bench_fail(error, "cuBLASLt has no vectors or blocks of scales of a batch")
+               : 0;
+}
+
 static int choose_modes(const struct gemm_shape *s, enum cublaslt_scale_mode *ret_a,
                         enum cublaslt_scale_mode *ret_b, char error[BENCH_ERROR_SIZE])
 {
@@ -56,6 +97,9 @@ static int choose_modes(const struct gemm_shape *s, enum cublaslt_scale_mode *re
     }
     if (s->a_scale.kind == JIT_GEMM_SCALE_NONE && s->b_scale.kind == JIT_GEMM_SCALE_NONE) {
         return 0;
+    }
+    if (quantise_has_byte_scales(&s->a_scale) || quantise_has_byte_scales(&s->b_scale)) {
+        return choose_byte_modes(s, ret_a, ret_b, error);
     }
     if (!has_fp8(s->a_type)) {
         return bench_fail(error, "cuBLASLt has scales of e4m3 and e5m2 only, A is %s",
@@ -106,6 +150,8 @@ static struct gemm_scales describe_mode(enum cublaslt_scale_mode mode, int64_t m
     s.row_stride = s.block_stride = 1;
     switch (mode) {
     case CUBLASLT_SCALE_SCALAR:
+    case CUBLASLT_SCALE_VEC16: /* these two lie as ours do */
+    case CUBLASLT_SCALE_VEC32:
         break;
     case CUBLASLT_SCALE_OUTER_VEC:
         s.block_mn = 1;
@@ -141,6 +187,11 @@ static struct rival_scale place_scale(enum cublaslt_scale_mode mode,
 {
     struct rival_scale scale = {.mode = mode};
     if (mode == CUBLASLT_SCALE_SCALAR && ours->bytes == 0) {
+        return scale;
+    }
+    if (mode == CUBLASLT_SCALE_VEC16 || mode == CUBLASLT_SCALE_VEC32) {
+        scale.scales.count = ours->view.columns;
+        scale.is_ours = true;
         return scale;
     }
     scale.scales = describe_mode(mode, ours->scales.mn, ours->scales.k);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_scales.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,13 +97,6 @@ double run_block_scale(const jit_gemm_scale *scale, const struct run_matrix *sca
         (size_t)(run_matrix_batch(scales, batch) * view->batch_stride + at));
 }
 
-/* A scale about 1, of ue8m0 a power of two. */
-static double scale_of(jit_gemm_dtype dtype, float random)
-{
-    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(4 * random))
-                                         : 0.125 + 2.0 * fabs((double)random);
-}
-
 /* Of each of so many blocks of K: is it a group's, or are there no groups along K? Owned by
  * the caller. */
 static bool *list_blocks(const struct run_groups *groups, const struct run_scale_row *row,
@@ -158,7 +150,7 @@ static int create_pieces(jit_gemm_context *context, const struct run_groups *all
                                index_block(row->scale, view, rows, blocks, at_row, block);
             if (is_used[block]) {
                 element_store(view->dtype, data, (size_t)at,
-                              scale_of(view->dtype, values[block]));
+                              quantise_random_scale(view->dtype, values[block]));
             }
         }
     }

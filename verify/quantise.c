@@ -80,6 +80,12 @@ int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t 
 
 /* ----------------------------------------------------------------------------- values */
 
+double quantise_random_scale(jit_gemm_dtype dtype, float random)
+{
+    return dtype == JIT_GEMM_DTYPE_UE8M0 ? ldexp(1, (int)(4 * random))
+                                         : 0.125 + 2.0 * fabs((double)random);
+}
+
 static float greatest_of(jit_gemm_dtype d)
 {
     return d == JIT_GEMM_DTYPE_E2M1 ? 6.0F : d == JIT_GEMM_DTYPE_E4M3 ? 448.0F : 57344.0F;

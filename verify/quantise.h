@@ -24,6 +24,10 @@ int64_t quantise_scale_index(const jit_gemm_scale *scale, int64_t rows, int64_t 
 /* Are those of four blocks along K neighbours: does the layout have words? */
 bool quantise_has_words(const jit_gemm_scale *scale);
 
+/* A scale of a block of A or B, about 1, of ue8m0 a power of two; `random` is in [-1, 1].
+ */
+double quantise_random_scale(jit_gemm_dtype dtype, float random);
+
 /* The scale of a block whose greatest magnitude is `amax`, of elements of type `d`. */
 float quantise_scale(const jit_gemm_scale *scale, jit_gemm_dtype d, float amax);
 /* Its recipe, in words. */

@@ -24,7 +24,7 @@ struct layout {
 struct product {
     bool is_transposed[2];
     int32_t mode[2];
-    const float *scales[2];
+    const void *scales[2];
 };
 
 static jit_gemm_dtype convert_type(cudaDataType type)
@@ -38,6 +38,8 @@ static jit_gemm_dtype convert_type(cudaDataType type)
         return JIT_GEMM_DTYPE_E4M3;
     case CUDA_R_8F_E5M2:
         return JIT_GEMM_DTYPE_E5M2;
+    case CUDA_R_4F_E2M1:
+        return JIT_GEMM_DTYPE_E2M1;
     default:
         return JIT_GEMM_DTYPE_F32;
     }
@@ -90,7 +92,7 @@ API cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
 {
     struct product *product = (struct product *)(void *)desc;
     int32_t number = 0;
-    const float *address = NULL;
+    const void *address = NULL;
     if (size == sizeof(number)) {
         memcpy(&number, value, size);
     } else {
@@ -178,8 +180,14 @@ static bool is_block_mode(int32_t mode)
            mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
 }
 
-/* Vectors with vectors; blocks with blocks, but not square ones twice; both with a D of 16
- * or 32 bits and every scale given. */
+static bool is_byte_mode(int32_t mode)
+{
+    return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 ||
+           mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+}
+
+/* Those of a byte with their own kind; vectors with vectors; blocks with blocks, but not
+ * square ones twice; all with a D of 16 or 32 bits and every scale given. */
 static bool has_kernel(const struct product *product, const struct layout *d)
 {
     const int32_t *mode = product->mode;
@@ -191,8 +199,10 @@ static bool has_kernel(const struct product *product, const struct layout *d)
     const bool has_squares =
         mode[0] == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F && mode[1] == mode[0];
     const bool has_blocks = is_block_mode(mode[0]) && is_block_mode(mode[1]);
-    return (has_vectors || (has_blocks && !has_squares)) && element_size(d->type) > 1 &&
-           product->scales[0] != NULL && product->scales[1] != NULL;
+    const bool has_bytes = is_byte_mode(mode[0]) && mode[1] == mode[0];
+    return (has_vectors || has_bytes || (has_blocks && !has_squares)) &&
+           element_size(d->type) > 1 && product->scales[0] != NULL &&
+           product->scales[1] != NULL;
 }
 
 API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
@@ -217,6 +227,18 @@ API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* Tiles of 128 rows by 4 blocks along K, of 512 bytes: those along K are neighbours. In one
+ * lie four groups of 32 rows beside each other. */
+static double load_byte_scale(const void *scales, jit_gemm_dtype type, int64_t block_k,
+                              int64_t mn, int64_t k, int64_t k_count)
+{
+    const int64_t blocks = (k_count + block_k - 1) / block_k, block = k / block_k;
+    const int64_t tile = mn / 128 * ((blocks + 3) / 4) + block / 4;
+    const int64_t row = mn % 128;
+    return element_load(type, scales,
+                        (size_t)(tile * 512 + row % 32 * 16 + row / 32 * 4 + block % 4));
+}
+
 /* Of element k along K of row `mn` of A or column `mn` of B, `count` of them. */
 static double load_scale(const struct product *product, int which, int64_t mn,
                          int64_t count, int64_t k, int64_t k_count)
@@ -228,6 +250,10 @@ static double load_scale(const struct product *product, int which, int64_t mn,
         return 1;
     }
     switch (product->mode[which]) {
+    case CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3:
+        return load_byte_scale(scales, JIT_GEMM_DTYPE_UE4M3, 16, mn, k, k_count);
+    case CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0:
+        return load_byte_scale(scales, JIT_GEMM_DTYPE_UE8M0, 32, mn, k, k_count);
     case CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F:
         return (double)scales[mn];
     case CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F:

@@ -18,7 +18,10 @@
  * second of it.
  *
  * COMPUTING_SCALES has the blocks of the scales of A and B: rows, elements along K, and the
- * layout, for instance "1 128 column 128 128 row". A vector has one block along K.
+ * layout, for instance "1 128 column 128 128 row". A vector has one block along K. Those of
+ * a byte have for a layout their type, "1 32 ue8m0 1 32 ue8m0", and lie in 128x4.
+ *
+ * COMPUTING_CC=10 makes the device one of compute capability 10.0.
  *
  * COMPUTING_SUMS, rows or all, is what the first operand has besides: sums of each row or
  * of all of a batch, in f32. More that goes wrong: unsummed (the last one is left out) and
@@ -44,7 +47,7 @@
 #include <time.h>
 
 #include "support/fake_driver.h"
-#include "verify/elements.h"
+#include "verify/quantise.h"
 
 #define DRIVER_API __attribute__((visibility("default")))
 
@@ -114,13 +117,31 @@ static bool read_plan(struct plan *plan)
            element_dtype_parse(plan->d, &plan->d_type);
 }
 
+/* Of a byte for each block, which lies in 128x4; `k_count` elements along K have some. */
+static double load_byte_scale(const struct jg_matrix_param *param,
+                              const struct blocks *blocks, jit_gemm_dtype type,
+                              int64_t batch, int64_t row, int64_t k, int64_t k_count)
+{
+    const jit_gemm_scale scale = {.block_k = (uint16_t)blocks->elements,
+                                  .layout = JIT_GEMM_SCALE_LAYOUT_128X4};
+    const int64_t at = quantise_scale_index(&scale, row + 1, k_count, row / blocks->rows,
+                                            k / blocks->elements);
+
+    return element_load(type, (const void *)(uintptr_t)param->pointer,
+                        (size_t)(batch * param->batch_stride + at));
+}
+
 static double load_scale(const struct jg_matrix_param *param, const struct blocks *blocks,
-                         int64_t batch, int64_t row, int64_t k)
+                         int64_t batch, int64_t row, int64_t k, int64_t k_count)
 {
     const float *scales = (const float *)(uintptr_t)param->pointer;
+    jit_gemm_dtype type;
 
     if (blocks->rows == 0 || scales == NULL) {
         return 1;
+    }
+    if (element_dtype_parse(blocks->layout, &type)) {
+        return load_byte_scale(param, blocks, type, batch, row, k, k_count);
     }
     const int64_t r = row / blocks->rows, block = k / blocks->elements;
     const int64_t at =
@@ -140,7 +161,7 @@ static void *matrix_of(const struct jg_matrix_param *param, const struct plan *p
     const uint64_t address =
         is_form(plan, "pointers")
             ? ((const uint64_t *)(uintptr_t)param->pointer)[batch]
-            : param->pointer + (uint64_t)(batch * param->batch_stride) * element_size(type);
+            : param->pointer + element_bytes(type, (size_t)(batch * param->batch_stride));
     return (void *)(uintptr_t)address;
 }
 
@@ -198,6 +219,19 @@ static int64_t find_row(const struct jg_matrix_param *index, uint32_t count,
     return named >= 0 && named < (int64_t)count ? named : -1;
 }
 
+/* Those of a byte of groups by offsets begin at multiples of 128. */
+static int64_t row_of_scales(const struct jg_kernel_params *params, const struct plan *plan,
+                             int64_t batch, int64_t row)
+{
+    jit_gemm_dtype type;
+
+    if (!is_form(plan, "offsets") || !element_dtype_parse(plan->a_blocks.layout, &type)) {
+        return row;
+    }
+    const int64_t begin = range_of(params, plan, batch, 0).row;
+    return (begin / 128 + batch) * 128 + row - begin;
+}
+
 static double multiply(const struct jg_kernel_params *params, const struct plan *plan,
                        int64_t batch, int64_t row, int64_t column)
 {
@@ -207,6 +241,7 @@ static double multiply(const struct jg_kernel_params *params, const struct plan 
     const int64_t k_batch = is_wrong ? batch - 1 : batch;
     const struct range range = range_of(params, plan, k_batch, 0);
     const int64_t a_row = find_row(&params->a_rows, params->a_row_count, plan, batch, row);
+    const int64_t scale_row = row_of_scales(params, plan, batch, row);
     const void *a = matrix_of(&params->a, plan, plan->a_type, batch);
     const void *b = matrix_of(&params->b, plan, plan->a_type, b_batch);
     double sum = 0;
@@ -217,8 +252,8 @@ static double multiply(const struct jg_kernel_params *params, const struct plan 
             element_load(plan->a_type, a, (size_t)place_input(&params->a, plan, a_row, k)) *
             element_load(plan->a_type, b,
                          (size_t)place_input(&params->b, plan, column, k)) *
-            load_scale(&params->a_scale, &plan->a_blocks, batch, row, k) *
-            load_scale(&params->b_scale, &plan->b_blocks, batch, column, k);
+            load_scale(&params->a_scale, &plan->a_blocks, batch, scale_row, k, params->k) *
+            load_scale(&params->b_scale, &plan->b_blocks, batch, column, k, params->k);
     }
     return sum * (double)params->alpha.value;
 }
@@ -359,6 +394,18 @@ static void make_mistake(const struct jg_kernel_params *params, const struct pla
         d[-1] = 0;
     } else if (strcmp(plan->fault, "after") == 0) {
         d[(size_t)params->m * (size_t)params->d.ld * size] = 0;
+    }
+}
+
+/* What the fake driver says of its device. */
+struct fake_driver *fake_driver_get(void);
+
+__attribute__((constructor)) static void choose_device(void)
+{
+    const char *text = getenv("COMPUTING_CC");
+
+    if (text != NULL) {
+        fake_driver_get()->cc_major = atoi(text);
     }
 }
 

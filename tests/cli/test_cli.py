@@ -96,7 +96,7 @@ def test_wrong_usage_is_exit_2_with_words_on_stderr():
         (["bench", "256x64x64", "bf16", "groups=2", "group_by=rows", "--block-order", "sort"], "`sort` is no order"),
         (["bench", "256x64x64", "bf16", "groups=2", "--block-order", "sorted"], "needs group_by=rows"),
         (["bench", *SMALL, "--block-order", "sorted"], "--block-order needs groups"),
-        (["bench", "512x256x512", "nvfp4", "d=bf16", "groups=4"], "A has scales of a byte for each block"),
+        (["bench", "m=512", "n=256", "k=512", "mxfp8", "d=bf16", "groups=4", "group_by=k_offsets"], "groups along K are measured with"),
         (["version", "now"], "takes no words"),
     ]
     for words, message in rows:

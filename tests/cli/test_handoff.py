@@ -78,6 +78,20 @@ def test_different_bits_are_a_failure():
                done)
 
 
+def test_what_is_timed_has_scales_of_a_byte_too():
+    with Folder() as folder:
+        stub = folder.path / "stub"
+        stub.write_text(STUB, encoding="ascii")
+        stub.chmod(0o755)
+        done, report = handoff(folder, "--device", "gpu", "--only", "bench", program=stub)
+        expect_exit(done, 0)
+        for words in ("4096x4096x4096 bf16", "8192x8192x8192 mxfp8 d=bf16", "8192x8192x8192 nvfp4 d=bf16"):
+            expect(f"ok       bench        jit-gemm bench {words} --arch sm_100a --against cublaslt" in report, words, done)
+        done, report = handoff(folder, "--device", "gpu", "--only", "bench", "--quick", program=stub)
+        expect_exit(done, 0)
+        expect("mxfp8" not in report and "4096x4096x4096 bf16" in report, "less", done)
+
+
 def test_wrong_words_are_refused():
     with Folder() as folder:
         done, _ = handoff(folder, "--only", "smoke,nothing")

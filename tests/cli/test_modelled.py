@@ -153,7 +153,7 @@ def test_groups_have_modelled_times():
             expect(7.5 < flops[0] / flops[1] < 8.5, f"{arch}: products of the groups: {flops}", less)
             expect(whole["modelled_us"] > part["modelled_us"], f"{arch}: rows", done)
         us = times(folder, *(f"m=512 n=256 k={k} mxfp8 d=bf16 groups=4" for k in (512, 4096)), arch="sm_100a")
-        expect(us[1] > 2 * us[0], f"scales of a byte, which no set of inputs has on a GPU: {us}")
+        expect(us[1] > 2 * us[0], f"scales of a byte: {us}")
         done = bench(folder, "256x256x256 bf16", "--group-sizes", "1,2")
         expect(done.returncode == 2 and "--group-sizes needs groups" in done.stderr, "none", done)
 
