@@ -153,52 +153,6 @@ Test(choose, stages_bring_no_more_rows_of_a_than_a_problem_is_known_to_have)
     }
 }
 
-Test(choose, stages_are_never_more_than_k_needs)
-{
-    expect_config("512x512x1 bf16", "stages=2");
-    expect_config("512x512x128 bf16", "stages=2");
-    expect_config("512x512x192 bf16", "stages=3");
-    expect_config("512x512x128 bf16 input_align=4", "stages=2");
-    expect_config("512x512x128 bf16 input_align=2", "stages=3"); /* those of a longer K */
-    expect_config("512x512x128 bf16 a_rows=indexed", "stages=2");
-    expect_config("512x512x64 tf32 a_rows=indexed", "stages=2");
-    expect_config("512x512x64 tf32 input_align=4", "stages=2");
-    expect_config("512x512x512 bf16", "stages=8");
-}
-
-/* Four blocks of K: a fifth stage changes nothing, and a third one is waited for. */
-Test(choose, a_ring_with_a_stage_for_each_block_is_not_waited_for)
-{
-    static const char *const text =
-        "448x128x224 bf16 batch=9 config=tile=64x64 cluster=1x1 swap_ab=1 stages=";
-    double predicted_us[3];
-    for (int i = 0; i < 3; i++) {
-        char problem[96];
-        snprintf(problem, sizeof(problem), "%s%d", text, 3 + i);
-        predicted_us[i] = choose(problem).derived.predicted_us;
-    }
-
-    cr_expect_gt(predicted_us[0], predicted_us[1]);
-    cr_expect_eq(predicted_us[1], predicted_us[2]);
-    expect_config("448x128x224 bf16 batch=9", "tile=64x64");
-    expect_config("64x64x64 bf16", "tile=128x16"); /* one block */
-}
-
-Test(choose, stages_hold_blocks_of_the_next_tiles_too)
-{
-    expect_config("1024x1024x128 bf16 batch=4 config=tile=128x256 cluster=1x1", "stages=2");
-    expect_config("1024x1024x128 bf16 batch=64 config=tile=128x256 cluster=1x1",
-                  "stages=4");
-    expect_config("1024x1024x64 bf16 batch=8 config=tile=128x128 cluster=1x1", "stages=4");
-}
-
-Test(choose, tiles_that_read_the_same_weights_have_them_on_their_way_together)
-{
-    expect_config("32x4096x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=16");
-    expect_config("32x8192x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=8");
-    expect_config("64x4096x4096 bf16 config=tile=64x32 swap_ab=1 split_k=1", "stages=16");
-}
-
 Test(choose, warpgroups_end_in_turn_where_the_ring_is_theirs_alone)
 {
     static const struct {
