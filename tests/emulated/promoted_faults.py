@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Faults in how sm_90a's math warpgroups multiply sums by scales of blocks, take blocks of K in turn and
 hand sums over: jg/sm90a/scale_reader.cuh, scaled_blocks.cuh, k_turns.cuh, hand_over.cuh and mma_op.cuh; and in how
-several warps copy them, each to slots of its own: jg/tile/block_scales.cuh."""
+several warps copy them, each to slots of its own, or read words of them: jg/tile/block_scales.cuh, row_scales.cuh."""
 
 BOTH = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column", "--arch", "sm_90a", "--config"]
 FEW = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=128x128", "--arch", "sm_90a", "--config"]
@@ -20,6 +20,8 @@ AHEAD = {"two blocks of rows": ["270x330x450", *FEW, "tile=256x128 cluster=1x1 s
 # Scales by rows, which three warps copy; 11 blocks for each of a CTA's tiles.
 BY_ROWS = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "--arch", "sm_90a", "--config"]
 SHARED = {"copies by three warps": ["70x330x1400", *BY_ROWS, "tile=64x64 swap_ab=1 stages=4"]}
+# The same, which warps of rows read, four blocks at once though they lie in no whole words: 11 of a row.
+APART = {"words apart": ["270x330x1400", *BY_ROWS, "tile=128x96 cluster=1x1 stages=3"]}
 # Tiles that one warpgroup multiplies: one for each of four multiprocessors, or as many as four, as it was planned.
 LONE = {"one multiplies": ["60x120x264", *HANDED, "tile=64x32 swap_ab=1 stages=2"]}
 LONE_TILES = {"one multiplies, several tiles": ["32x256x8", "bf16", "dynamic=m", "--m", "200", "--arch", "sm_90a", "--config",
@@ -96,6 +98,11 @@ FAULTS = [
     (SHARED, "copies: the last warp's slots are nobody's", "if (warp < copying_warps<Config>()) {",
      "if (warp + 1 == copying_warps<Config>()) {\n            return;\n        }\n        if (warp < copying_warps<Config>()) {"),
     (SHARED, "copies: a slot waits for all warps", "(copies_scales<Config>() ? 32 : 0)", "32 * copying_warps<Config>()"),
+
+    (APART, "order: rows as they come", "place_of_scale<kOrder>(first_)", "first_"),
+    (RUNS, "order: columns as they come", "place_of_scale<kOrder>(place(i))", "place(i)"),
+    (RUNS, "order: two columns of a thread are the next one's", "(kReadsSixteens ? 4 : 2)", "2"),
+    (RUNS, "order: the second rows' scales are the first ones'", "place_of_scale<Slot::kAOrder>(Rows::step(i))", "0"),
 
     (RUNS, "a block's sums are read while the next one's are added", "            ptx::wgmma_wait<1>();\n            in_flight_.replace_by",
      "            ptx::wgmma_wait<2>();\n            in_flight_.replace_by"),

@@ -49,7 +49,24 @@ struct ScaleSlot {
         kBCount = B::kBlockMn > 0 ? Config::kBlockN / kBRun : 0,
     };
 
-    f32 scales[kACount + kBCount]; // A's first
+    // Are they in the order in which threads read them? On an H200 256x48 took 0.94 of the
+    // time so, 128x96 by rows 0.98, 64x64 to 64x160 0.98 to 1.00, but 64x32 1.02, 128x128
+    // and 256x128 1.01 to 1.05, 128x160 1.10. Of 64 rows of a multiplication two teams may
+    // have half of the columns each, which are sixteens then, too.
+    enum : bool {
+        kByColumns = kBCount > 0 && kBRun == 1,
+        kHasSixteens =
+            kBCount % 32 == 0 ||
+            (kBCount % 16 == 0 && Config::kBlockM > (Config::kGateInA ? 128 : 64)),
+        kInOrder = kByColumns && kHasSixteens && 48 <= kBCount && kBCount <= 112,
+    };
+    static constexpr ScaleOrder kAOrder =
+        kInOrder && kARun == 1 ? ScaleOrder::kRows : ScaleOrder::kPlain;
+    static constexpr ScaleOrder kBOrder =
+        kInOrder ? ScaleOrder::kColumns : ScaleOrder::kPlain;
+    static_assert(!kInOrder || kACount % 8 == 0, "whole reads");
+
+    alignas(kInOrder ? 16 : 4) f32 scales[kACount + kBCount]; // A's first
 
     JG_DEVICE f32 *a()
     {
@@ -150,7 +167,7 @@ JG_DEVICE u32 end_of_scaled(const WorkItem &item, u32 k)
 }
 
 // Of rows that an index names: indexed_scales.cuh.
-template <class Scale, u32 kCount, bool kKeeps>
+template <class Scale, u32 kCount, ScaleOrder kOrder, bool kKeeps>
 class IndexedScaleColumn;
 
 template <class Config, class Ring, bool>
@@ -165,10 +182,11 @@ class ScaleFiller {
         kIndexedA = Config::kIndexedA && Slot::kACount > 0,
         kIndexedB = Config::kIndexedB && Slot::kBCount > 0,
     };
-    template <bool kIndexed, class Scale, class Operand, u32 kRun, u32 kCount>
-    using Column =
-        typename Select<kIndexed, IndexedScaleColumn<Scale, kCount, Config::kThreadLoads>,
-                        ScaleColumn<Scale, Operand, kHalves, kRun, kCount, kUnrolls>>::Type;
+    template <bool kIndexed, class Scale, class Operand, u32 kRun, u32 kCount,
+              ScaleOrder kOrder>
+    using Column = typename Select<
+        kIndexed, IndexedScaleColumn<Scale, kCount, kOrder, Config::kThreadLoads>,
+        ScaleColumn<Scale, Operand, kHalves, kRun, kCount, kOrder, kUnrolls>>::Type;
     // Those that other warps bring (row_scales.cuh) are not copied.
     using CopiedA =
         typename Select<(Config::kARowWarps > 0), NoBlockScale, typename Slot::A>::Type;
@@ -239,8 +257,10 @@ class ScaleFiller {
     u32 m_, n_, k_;
     u32 warp_;
     u32 at_ = 0, end_ = 0; // elements of K
-    Column<kIndexedA, CopiedA, InputA<Config>, Slot::kARun, Slot::kACount> a_;
-    Column<kIndexedB, CopiedB, InputB<Config>, Slot::kBRun, Slot::kBCount> b_;
+    Column<kIndexedA, CopiedA, InputA<Config>, Slot::kARun, Slot::kACount, Slot::kAOrder>
+        a_;
+    Column<kIndexedB, CopiedB, InputB<Config>, Slot::kBRun, Slot::kBCount, Slot::kBOrder>
+        b_;
     typename Ring::Producer ring_;
     ScaleSlots<Config> &slots_;
 };
@@ -253,8 +273,10 @@ class BlockScales {
     enum : bool {
         kHasA = Slot::kACount > 0,
         kHasB = Slot::kBCount > 0,
-        kByColumns = kHasB && Slot::kBRun == 1,
+        kByColumns = Slot::kByColumns,
+        kReadsSixteens = Slot::kBOrder == ScaleOrder::kColumns,
     };
+    static_assert(!kReadsSixteens || kColumns % 16 == 0, "whole reads");
     // Columns that have one scale: of the thread's, they begin at multiples of it.
     static constexpr JG_DEVICE u32 count_run()
     {
@@ -287,12 +309,12 @@ class BlockScales {
     // much further row `i` is; `column`: of the tile, the first of its lanes' columns.
     template <class Rows>
     JG_DEVICE BlockScales(const Slot &slot, Rows rows, u32 column)
-        : columns_(slot.b() + column + threadIdx.x % 4 * 2)
+        : columns_(slot.b() + column + threadIdx.x % 4 * (kReadsSixteens ? 4 : 2))
     {
-        const f32 *a = slot.a() + rows.first() / Slot::kARun;
+        const f32 *a = slot.a() + place_of_scale<Slot::kAOrder>(rows.first()) / Slot::kARun;
 #pragma unroll
         for (u32 i = 0; kHasA && i < kRowCount; ++i) {
-            a_[i] = a[Rows::step(i) / Slot::kARun];
+            a_[i] = a[place_of_scale<Slot::kAOrder>(Rows::step(i)) / Slot::kARun];
         }
 #pragma unroll
         for (u32 i = 0; kHasB && !kByColumns && i < kRuns; ++i) {
@@ -300,7 +322,7 @@ class BlockScales {
         }
 #pragma unroll
         for (u32 i = 0; kHeld && i < kHeldCount; ++i) {
-            held_[i] = columns_[i / 2 * 8 + i % 2];
+            held_[i] = columns_[place(i / 2, i % 2)];
         }
     }
 
@@ -362,12 +384,17 @@ class BlockScales {
             return {left, right};
         }
     }
+    // Behind the thread's first, where that of its column `i` of a group is.
+    static constexpr JG_DEVICE u32 place(u32 group, u32 i)
+    {
+        return kReadsSixteens ? group / 2 * 16 + group % 2 * 2 + i : group * 8 + i;
+    }
     JG_DEVICE f32 column_scale(u32 group, u32 i) const
     {
         if constexpr (kHeld) {
             return held_[2 * group + i];
         } else if constexpr (kByColumns) {
-            return columns_[group * 8 + i];
+            return columns_[place(group, i)];
         } else {
             return b_[kHasB ? group * 8 / kRun : 0];
         }

@@ -9,12 +9,13 @@
 #include <jg/common/kernel_params.cuh>
 #include <jg/common/math.cuh>
 #include <jg/ptx/copy_async.cuh>
+#include <jg/tile/scale_columns.cuh>
 
 namespace jg {
 
 // kKeeps: a lane's rows stay in registers, of which a warp that only copies scales has few;
 // else the index is read again for each block.
-template <class Scale, u32 kCount, bool kKeeps>
+template <class Scale, u32 kCount, ScaleOrder kOrder, bool kKeeps>
 class IndexedScaleColumn {
     static_assert(Scale::kBlockMn == 1, "each row has its own");
     enum : u32 {
@@ -55,7 +56,8 @@ class IndexedScaleColumn {
                 const f32 *source =
                     Scale::address(source_, param_->ld, has_row ? rows_[i] : 0, 0);
                 if (kCount % 32 == 0 || at < kCount) {
-                    ptx::copy_async<4>(ptx::shared_address(target + at),
+                    const u32 own = place_of_scale<kOrder>(at);
+                    ptx::copy_async<4>(ptx::shared_address(target + own),
                                        reinterpret_cast<u64>(source),
                                        exists && has_row ? 4 : 0);
                 }

@@ -25,6 +25,7 @@ template <class Config, class Ring, bool kOfA>
 class RowScaleFiller {
     using Slot = ScaleSlot<Config>;
     using Operand = typename Select<kOfA, InputA<Config>, InputB<Config>>::Type;
+    static constexpr ScaleOrder kOrder = kOfA ? Slot::kAOrder : Slot::kBOrder;
     // Rows of both accumulators of a gated product lie at no one distance.
     enum : bool { kEvenly = Operand::kGateRows == 0 };
     // Beside what reads groups and sizes four blocks of three and four rows were seen to
@@ -74,7 +75,7 @@ class RowScaleFiller {
         }
         const ProducerStage stage = ring_.acquire_empty();
         Slot &slot = slots_.slot[stage.index];
-        f32 *own = (kOfA ? slot.a() : slot.b()) + first_;
+        f32 *own = (kOfA ? slot.a() : slot.b()) + place_of_scale<kOrder>(first_);
 #pragma unroll
         for (u32 i = 0; i < kOwn; ++i) {
             if (kCount % kStep == 0 || first_ + kStep * i < kCount) {

@@ -26,11 +26,27 @@ JG_DEVICE u32 row_of_scales(u32 row, u32 rows)
     }
 }
 
+// In which order the scales of a tile stand in a slot: as they come; or, where each row or
+// column has one, so that a thread reads all it needs of sixteen at once: a row and the
+// eighth behind it, or two neighbours in each eight columns (block_scales.cuh).
+enum class ScaleOrder : u32 { kPlain, kRows, kColumns };
+
+// Where that of row or column `i` stands.
+template <ScaleOrder kOrder>
+JG_DEVICE u32 place_of_scale(u32 i)
+{
+    return kOrder == ScaleOrder::kRows ? (i & ~15u) | (i & 7) << 1 | (i >> 3 & 1)
+           : kOrder == ScaleOrder::kColumns
+               ? (i & ~15u) | (i & 6) << 1 | (i >> 2 & 2) | (i & 1)
+               : i;
+}
+
 // Of one matrix: the places of a lane, every 32nd of the slot's. They lie at one distance
 // in memory, so that one address serves all: addresses of each were spilled beside 256
 // rows. Rows of both accumulators of a gated product have an address each.
 // kUnrolls: few places, by a warp that has registers for it.
-template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount, bool kUnrolls>
+template <class Scale, class Operand, bool kGateHalves, u32 kRun, u32 kCount,
+          ScaleOrder kOrder, bool kUnrolls>
 class ScaleColumn {
     enum : u32 { kOwn = (kCount + 31) / 32 };
     enum : bool { kEvenly = Operand::kGateRows == 0 };
@@ -71,7 +87,8 @@ class ScaleColumn {
         for (u32 i = 0; i < kOwn; ++i) {
             const bool has_row = !kEvenly || 32 * i * kRun < left_;
             if (kCount % 32 == 0 || place(i) < kCount) {
-                ptx::copy_async<4>(ptx::shared_address(target + place(i)),
+                const u32 own = place_of_scale<kOrder>(place(i));
+                ptx::copy_async<4>(ptx::shared_address(target + own),
                                    reinterpret_cast<u64>(kEvenly ? source : sources_[i]),
                                    exists && has_row ? 4 : 0);
             }
@@ -96,8 +113,9 @@ class ScaleColumn {
     i64 step_, distance_;
     u32 left_; // rows of the matrix from the lane's first on
 };
-template <class Operand, bool kGateHalves, u32 kRun, u32 kCount, bool kUnrolls>
-class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount, kUnrolls> {
+template <class Operand, bool kGateHalves, u32 kRun, u32 kCount, ScaleOrder kOrder,
+          bool kUnrolls>
+class ScaleColumn<NoBlockScale, Operand, kGateHalves, kRun, kCount, kOrder, kUnrolls> {
   public:
     JG_DEVICE void begin(const MatrixParam &, u32, u32, u32, u32) {}
     JG_DEVICE void skip() {}
