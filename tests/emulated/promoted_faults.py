@@ -99,6 +99,8 @@ FAULTS = [
      "if (warp + 1 == copying_warps<Config>()) {\n            return;\n        }\n        if (warp < copying_warps<Config>()) {"),
     (SHARED, "copies: a slot waits for all warps", "(copies_scales<Config>() ? 32 : 0)", "32 * copying_warps<Config>()"),
 
+    (APART, "apart: a word's first scale four times", "of_row + j * sizeof(f32)", "of_row"),
+    (APART, "apart: four blocks, of which one is read", "j < kApart", "j < 1"),
     (APART, "order: rows as they come", "place_of_scale<kOrder>(first_)", "first_"),
     (RUNS, "order: columns as they come", "place_of_scale<kOrder>(place(i))", "place(i)"),
     (RUNS, "order: two columns of a thread are the next one's", "(kReadsSixteens ? 4 : 2)", "2"),

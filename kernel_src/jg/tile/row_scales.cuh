@@ -41,6 +41,7 @@ class RowScaleFiller {
             32 * (kOfA ? Config::kARowWarps : Config::kBRowWarps), // to a lane's next row
         kOwn = (kCount + kStep - 1) / kStep,                       // rows of a lane
         kAtOnce = kOwn <= (kIsTight ? 2 : 4) ? 4 : 2,              // blocks of K
+        kApart = kOwn <= 3 ? kAtOnce : 1,                          // not in whole words
     };
 
   public:
@@ -94,8 +95,8 @@ class RowScaleFiller {
     }
 
   private:
-    // Reads the scales of the next blocks: of one, where there are no more or they do not
-    // lie in whole words.
+    // Reads the scales of the next blocks, of several at once also where they do not lie in
+    // whole words: what takes time is to wait for memory.
     JG_DEVICE void load()
     {
         const bool whole = source_ % (kAtOnce * sizeof(f32)) == 0 &&
@@ -111,12 +112,16 @@ class RowScaleFiller {
         } else {
 #pragma unroll
             for (u32 i = 0; i < kOwn; ++i) {
-                values_[i][0] = __uint_as_float(ptx::load_global_if<4>(
-                    kEvenly ? source : source_of(i), has_row(i) && blocks_ > 0));
+                const u64 of_row = kEvenly ? source : source_of(i);
+#pragma unroll
+                for (u32 j = 0; j < kApart; ++j) {
+                    values_[i][j] = __uint_as_float(ptx::load_global_if<4>(
+                        of_row + j * sizeof(f32), has_row(i) && j < blocks_));
+                }
                 source += distance;
             }
         }
-        held_ = whole ? kAtOnce : 1;
+        held_ = whole ? kAtOnce : kApart;
         source_ += held_ * sizeof(f32);
         blocks_ -= min_u32(held_, blocks_);
     }
@@ -154,7 +159,7 @@ class RowScaleFiller {
     u32 left_ = 0;   // rows of the matrix from there on
     u64 source_ = 0; // of that row, or of the matrix, of the next block that is not held
     f32 values_[kOwn][kAtOnce];
-    u32 held_ = 0;   // blocks in values_
+    u32 held_ = 0;   // blocks in values_, of which an item may lack the last
     u32 blocks_ = 0; // of K behind those
     typename Ring::Producer ring_;
     ScaleSlots<Config> &slots_;
