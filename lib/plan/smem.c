@@ -15,9 +15,8 @@ int jg_tile_k(const struct jg_product *product)
 
 enum {
     PLACE_ROWS = 8,          /* that have one place, where a scale is of more */
-    SCALE_RING_BYTES = 2816, /* unless that were fewer than LEAST_SLOTS: what the largest
-                              * rings of tiles leave */
-    LEAST_SLOTS = 2,
+    SCALE_RING_BYTES = 2816, /* unless that were fewer than JG_LEAST_SCALE_SLOTS: what the
+                              * largest rings of tiles leave */
     MOST_SLOTS = 8,
     TURN_SLOTS = 6, /* of warpgroups that have every other one: half of them each */
     SHARED_SLOTS = 4 * JG_SCALE_COPY_WARPS,
@@ -31,6 +30,11 @@ static int count_places(const jit_gemm_scale *scale, int rows)
         return 0;
     }
     return scale->block_mn > 1 ? rows / PLACE_ROWS : rows;
+}
+
+static bool has_own(const jit_gemm_scale *scale)
+{
+    return scale->kind == JIT_GEMM_SCALE_BLOCK && scale->block_mn == 1;
 }
 
 /* Rows, or columns, whose scales lie row by row. */
@@ -60,7 +64,7 @@ static int count_turn_slots(const struct jg_product *product,
 }
 
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
-                                      const struct jg_config *config)
+                                      const struct jg_config *config, int own_slots)
 {
     if (!jg_product_promotes_scales(product)) {
         return (struct jg_scale_ring){0};
@@ -68,10 +72,12 @@ struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
     const int places = count_places(&product->a.scale, config->layout.tile_m) +
                        count_places(&product->b.scale, config->layout.tile_n);
     const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
+    const bool all_own = has_own(&product->a.scale) && has_own(&product->b.scale);
+    const int least = all_own && !product->is_gated ? own_slots : JG_LEAST_SCALE_SLOTS;
     const int64_t slots =
         config->layout.k_turns == JG_K_TURNS_TAKEN
             ? count_turn_slots(product, config)
-            : jg_max(LEAST_SLOTS, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
+            : jg_max(least, jg_min(SCALE_RING_BYTES / slot_bytes, MOST_SLOTS));
     return (struct jg_scale_ring){(int)slots, slots * slot_bytes};
 }
 

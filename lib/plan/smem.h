@@ -36,8 +36,11 @@ enum { JG_SCALE_COPY_WARPS = 3 /* all beside the one that loads tiles */ };
  * (2026-11-28-h100-scale-copies.jsonl). */
 bool jg_shares_scale_copies(const struct jg_product *product,
                             const struct jg_config *config);
+enum { JG_LEAST_SCALE_SLOTS = 2 };
+/* `own_slots`: where rows and columns all have scales of their own, so many at least; but
+ * of a gated product, of which 128x128 took 1.04 of the time with them and a stage less. */
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
-                                      const struct jg_config *config);
+                                      const struct jg_config *config, int own_slots);
 
 /* Which rows of A an item has, where copies of TMA bring those that an index names
  * (jg/tile/row_indices.cuh); else 0. */

@@ -321,7 +321,8 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
                            jg_sm100a_scale_columns(&trial->product, config),
         .other_bytes =
             warp_rows * config->storage.out_stages * JG_ROW_BYTES +
-            load_stages * matrix_bytes + jg_scale_ring_of(&trial->product, config).bytes +
+            load_stages * matrix_bytes +
+            jg_scale_ring_of(&trial->product, config, JG_LEAST_SCALE_SLOTS).bytes +
             (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
             count_accumulator_bytes(&trial->product, config) +
             count_cell_bytes(&trial->product, config) +
@@ -723,7 +724,8 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .scale_columns = jg_sm100a_scale_cells(&trial->product, &trial->config) *
                          jg_sm100a_scale_columns(&trial->product, &trial->config),
         .sum_fraction_bits = jg_dtype_sum_fraction_bits(trial->product.a.dtype)};
-    trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.scale_slots =
+        jg_scale_ring_of(&trial->product, &trial->config, JG_LEAST_SCALE_SLOTS).slots;
     trial->derived.row_warps = (struct jg_row_warps){.copies = 1};
     trial->derived.sums_in_ring = has_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);

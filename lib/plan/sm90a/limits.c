@@ -206,7 +206,7 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages * out_bytes(trial) +
             (int64_t)count_load_stages(trial) *
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
-            jg_scale_ring_of(&trial->product, config).bytes +
+            jg_scale_ring_of(&trial->product, config, JG_SM90A_OWN_SLOTS).bytes +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
             jg_row_indices_bytes(trial) + (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
@@ -758,7 +758,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
                                                               ? JG_SM90A_HALF_REGISTERS
                                                               : MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
-    trial->derived.scale_slots = jg_scale_ring_of(&trial->product, &trial->config).slots;
+    trial->derived.scale_slots =
+        jg_scale_ring_of(&trial->product, &trial->config, JG_SM90A_OWN_SLOTS).slots;
     trial->derived.accumulate = trial->product.accumulate;
     trial->derived.promotes_sums = jg_sm90a_promotes(&trial->product);
     trial->derived.team_columns = columns.count;

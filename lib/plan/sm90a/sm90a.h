@@ -15,6 +15,11 @@
 enum { JG_SM90A_STREAMED_BYTES = 8 << 20 };
 
 enum {
+    /* Where each row and column has a scale of its own they come six blocks ahead, as the
+     * tiles do. With two slots, which a copy's latency is longer than, 128x112 took 1.18 of
+     * the time on an H200, 256x48 1.02, and 128x128 with six stages 1.01 of what it takes
+     * with five (2026-11-28-h200-row-words.jsonl). */
+    JG_SM90A_OWN_SLOTS = 6,
     JG_SM90A_CONSUMERS = 2,
     JG_SM90A_COPIED_ROWS = 1,  /* from anywhere, by one copy of TMA */
     JG_SM90A_COPIED_BYTES = 4, /* the least that a thread's copy has */
