@@ -700,7 +700,7 @@ Test(scale, promoted_scales_have_the_tiles_that_were_fastest)
          1, 1},
         {"64x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 64, 32, 1, 1, 1, 1},
         {"128x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 64, 1, 1, 1, 1},
-        {"448x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 128, 1, 1, 0, 1},
+        {"448x4096x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
         {"200x7168x2048 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
         {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 96, 1, 1, 1, 1},
         {"400x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 128, 160, 1, 1,
@@ -708,7 +708,8 @@ Test(scale, promoted_scales_have_the_tiles_that_were_fastest)
         {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 256, 48, 1, 1,
          1, 1},
         /* By rows those of 256 rows would be copied one by one. */
-        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 64, 1, 1, 1, 1},
+        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
+        {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 128, 112, 1, 2, 0, 2},
         {"64x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 64, 64, 1, 1, 1, 1},
         /* Parts of K whose last tile lacks few rows. */
         {"160x2048x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 64, 96, 1, 1, 1, 2},

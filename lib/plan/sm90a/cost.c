@@ -666,7 +666,7 @@ static double count_ends_clk(const struct jg_trial *trial)
     const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
     const bool has_tail = trial->config.launch.split_tail > 0;
     const double rounds = has_tail ? 1.0 : ceil(trial->derived.waves);
-    return last_clk + fixed_clk +
+    return last_clk + fixed_clk + jg_sm90a_next_turns_clk(trial, rounds) +
            rounds *
                (split.waits * HAND_ON_CLK +
                 split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK));

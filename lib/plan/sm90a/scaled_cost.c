@@ -23,14 +23,24 @@
 #define OVERLAPPED_CLK       60.0
 #define OVERLAPPED_ELEM      0.041
 #define OVERLAPPED_OWN_ELEM  0.057
-#define OVERLAPPED_WIDE_ELEM 0.038 /* of 128 columns of a warpgroup, with few scales */
+#define OVERLAPPED_HALF_ELEM 0.037 /* where warpgroups divide a tile, with few scales */
+#define OVERLAPPED_WIDE_ELEM 0.034 /* of 128 columns of a warpgroup, with few scales */
 /* What 112 columns take for an element of what others do, in long K: 300x4096x7168 37.3 us
  * in 128x112 and 28.1 in 128x96, 4096^3 150 in 128x112 and 121 in 128x128 (1x128 and
- * 128x128); 448x4096x7168 1.01, 0.99 and 0.97 of it in 128x128 in three runs. */
-#define OVERLAPPED_ODD_PART   1.19
-#define OVERLAPPED_LEAST_CLK  340.0
-#define OVERLAPPED_COLUMN_CLK 2.5
-#define TURNS_PART            0.93
+ * 128x128); 448x4096x7168 1.01, 0.99 and 0.97 of it in 128x128 in three runs; in short K
+ * 0.81 and 0.86 of what 1.19 says, where others are 0.87
+ * (2026-11-28-h200-row-words.jsonl). With scales of both none, since these have six slots.
+ */
+#define OVERLAPPED_ODD_PART 1.12
+/* ... and 128x64 with scales of both, of 64x128 in turn: 1.04 to 1.08 in three problems
+ * (2026-11-28-h200-row-words.jsonl). */
+#define OVERLAPPED_NARROW_PART 1.06
+#define OVERLAPPED_LEAST_CLK   340.0
+#define OVERLAPPED_COLUMN_CLK  2.5
+#define TURNS_PART             0.93
+/* A tile after a CTA's first one in turn: 0.5 to 1.1 us more of six problems of K = 1152 to
+ * 1792 (2026-11-28-h200-row-words.jsonl). */
+#define NEXT_TURNS_CLK 1400.0
 
 /* Of a row whose scales lie by rows and are copied one by one: 256x48 with 1x128 of both
  * took 1230 clocks a block so (432x3584x3584 22.1 us, by columns 17.8), 64x64 and 64x96 in
@@ -74,13 +84,19 @@ static bool overlaps(const struct jg_trial *trial, int columns)
 static double count_overlapped_clk(const struct jg_trial *trial, int columns)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
+    const int ways = layout->k_turns == JG_K_TURNS_TAKEN ? JG_SM90A_CONSUMERS : 1;
     const double elem_clk = jg_sm90a_has_column_scales(&trial->product)
                                 ? OVERLAPPED_OWN_ELEM
                             : columns == WIDE_COLUMNS ? OVERLAPPED_WIDE_ELEM
+                            : ways == 1               ? OVERLAPPED_HALF_ELEM
                                                       : OVERLAPPED_ELEM;
     const double least_clk = OVERLAPPED_LEAST_CLK + columns * OVERLAPPED_COLUMN_CLK;
-    const int ways = layout->k_turns == JG_K_TURNS_TAKEN ? JG_SM90A_CONSUMERS : 1;
-    const double part = columns == ODD_COLUMNS ? OVERLAPPED_ODD_PART : 1.0;
+    const bool has_few = !jg_sm90a_has_column_scales(&trial->product);
+    const bool is_odd = columns == ODD_COLUMNS && (has_few || trial->product.is_gated);
+    const bool is_narrow = columns == NARROW_COLUMNS && ways == 1 && !has_few;
+    const double part = is_odd      ? OVERLAPPED_ODD_PART
+                        : is_narrow ? OVERLAPPED_NARROW_PART
+                                    : 1.0;
     return jg_larger(OVERLAPPED_CLK +
                          (double)layout->tile_m * layout->tile_n * elem_clk * part,
                      least_clk / ways);
@@ -106,6 +122,12 @@ static double count_copied_clk(const struct jg_trial *trial)
     return COPIED_ROW_CLK / (double)jg_max(warps->copies, 1) *
            (count_copied(&trial->product.a, layout->tile_m, warps->a) +
             count_copied(&trial->product.b, layout->tile_n, warps->b));
+}
+
+double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds)
+{
+    const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
+    return turns ? (rounds - 1.0) * NEXT_TURNS_CLK : 0.0;
 }
 
 double jg_sm90a_scaled_clk(const struct jg_trial *trial)

@@ -169,6 +169,9 @@ double jg_sm90a_scaled_draw(const struct jg_trial *trial);
 /* Clocks until the math warpgroups have read a block of K, of a transposed product of
  * pairs; 0 of any other, and where that hides. */
 double jg_sm90a_pair_reads_clk(const struct jg_trial *trial);
+/* What a CTA's tiles after its first one take besides, of `rounds`, where warpgroups have
+ * blocks of K in turn. */
+double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 
