@@ -670,8 +670,7 @@ static enum jg_evict_first choose_evict_first(const struct jg_trial *trial)
     const int64_t larger = jg_max(product->m.size, product->n.size);
     const int tile =
         is_b ? layout->tile_m * layout->cluster_m : layout->tile_n * layout->cluster_n;
-    const struct jg_product typical = jg_typical_product(trial);
-    if (jg_sm90a_streams_groups(&typical, layout)) {
+    if (jg_sm90a_streams_groups(product, layout)) {
         return JG_EVICT_FIRST_A;
     }
     if (product->is_gated || product->group_by != JIT_GEMM_GROUP_NONE ||
