@@ -47,11 +47,6 @@ const unsigned char jg_element_bits[JG_DTYPE_COUNT] = {
 
 enum { F32_FRACTION_BITS = 23 };
 
-bool jg_dtype_exists(jit_gemm_dtype dtype)
-{
-    return (unsigned)dtype < JG_DTYPE_COUNT;
-}
-
 static const struct row *find_row(jit_gemm_dtype dtype)
 {
     static const struct row unknown = {.name = "unknown"};

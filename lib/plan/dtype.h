@@ -11,15 +11,19 @@
 #include "jit_gemm/problem.h"
 
 enum { JG_DTYPE_COUNT = JIT_GEMM_DTYPE_UE4M3 + 1 };
+/* In each launch, and so not behind a call. */
 extern const unsigned char jg_element_bits[JG_DTYPE_COUNT];
 
-bool jg_dtype_exists(jit_gemm_dtype dtype);
+static inline bool jg_dtype_exists(jit_gemm_dtype dtype)
+{
+    return (unsigned)dtype < JG_DTYPE_COUNT;
+}
 /* "none" for NONE, "unknown" for what is no type. */
 const char *jg_dtype_name(jit_gemm_dtype dtype);
 /* Bits of an element; 0 for NONE. An element may have fewer than 8. */
 static inline int jg_dtype_bits(jit_gemm_dtype dtype)
 {
-    return (unsigned)dtype < JG_DTYPE_COUNT ? jg_element_bits[dtype] : 0;
+    return jg_dtype_exists(dtype) ? jg_element_bits[dtype] : 0;
 }
 /* Those that a number's digits take, the one that is not stored included; of integers,
  * those that the greatest ones need. */

@@ -122,6 +122,11 @@ def wide(array):
     return numpy.asarray(array).astype(numpy.float64)
 
 
+def product(a, b):
+    """In f64."""
+    return wide(a) @ wide(b)
+
+
 def expect_close(test, result, reference, k, dtype="float16"):
     """Within one rounding of the result's type and what f32 sums of k products lose."""
     result, reference = wide(result), numpy.asarray(reference)

@@ -12,6 +12,7 @@ from support import (
     main,
     needs_numpy,
     numpy,
+    product,
     random,
     rng,
     silu,
@@ -19,10 +20,6 @@ from support import (
 )
 
 import jit_gemm
-
-
-def product(a, b):
-    return wide(a) @ wide(b)
 
 
 def wider(array, columns):

@@ -12,16 +12,13 @@ from support import (
     main,
     needs_numpy,
     numpy,
+    product,
     random,
     rng,
     wide,
 )
 
 import jit_gemm
-
-
-def product(a, b):
-    return wide(a) @ wide(b)
 
 
 @needs_numpy

@@ -13,6 +13,7 @@ from support import (
     ml_dtypes,
     needs_numpy,
     numpy,
+    product,
     random,
     rng,
     wide,
@@ -20,10 +21,6 @@ from support import (
 
 import jit_gemm
 from jit_gemm import _enums, _view
-
-
-def product(a, b):
-    return wide(a) @ wide(b)
 
 
 def decode_e4m3(bits):
