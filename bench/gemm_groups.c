@@ -6,6 +6,7 @@
 
 #include "jit_gemm/device.h"
 #include "verify/elements.h"
+#include "verify/quantise.h"
 
 static bool divides_k(jit_gemm_group_by by)
 {
@@ -115,10 +116,9 @@ static int64_t count_used(const struct gemm_bench_groups *groups)
 
 int64_t gemm_groups_scale_rows(const struct gemm_shape *shape, int64_t rows)
 {
-    enum { BAND_ROWS = 128 };
     return shape->group_by == JIT_GEMM_GROUP_BY_OFFSETS &&
                    shape->a_scale.layout == JIT_GEMM_SCALE_LAYOUT_128X4
-               ? (rows / BAND_ROWS + shape->batch) * BAND_ROWS
+               ? quantise_group_rows(rows, shape->batch)
                : rows;
 }
 

@@ -11,7 +11,6 @@
 
 /* The library's rules: docs/grouped.md. */
 enum {
-    BAND_ROWS = 128,      /* of scales in 128x4 */
     BLOCK_ROWS = 128,     /* of one group, where rows name theirs */
     END_STEP = 32,        /* elements of K at whose multiples groups end, */
     SPREAD_END_STEP = 128 /* and where elements of 4 bits lie beside those of 8 */
@@ -668,9 +667,8 @@ bool run_groups_clear_rest(const struct run_groups *groups, bool is_d, bool is_r
 
 int64_t run_groups_scale_rows(const struct run_groups *groups, int64_t m)
 {
-    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS
-               ? (m / BAND_ROWS + groups->count) * BAND_ROWS
-               : m;
+    return groups->by == JIT_GEMM_GROUP_BY_OFFSETS ? quantise_group_rows(m, groups->count)
+                                                   : m;
 }
 
 int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int64_t row)
@@ -679,15 +677,15 @@ int64_t run_groups_scale_row(const struct run_groups *groups, int64_t group, int
         return row;
     }
     const int64_t begin = range_of(groups, group).begin;
-    int64_t band = begin / BAND_ROWS + group;
+    int64_t band = begin / QUANTISE_BAND_ROWS + group;
     if (groups->scale_rows == JIT_GEMM_SCALE_ROWS_PER_GROUP_PADDED) {
         band = 0;
         for (int64_t before = 0; before < group; before++) {
             const struct run_rows rows = range_of(groups, before);
-            band += (rows.end - rows.begin + BAND_ROWS - 1) / BAND_ROWS;
+            band += (rows.end - rows.begin + QUANTISE_BAND_ROWS - 1) / QUANTISE_BAND_ROWS;
         }
     }
-    return band * BAND_ROWS + row - begin;
+    return band * QUANTISE_BAND_ROWS + row - begin;
 }
 
 int64_t *run_groups_map_scales(const struct run_groups *groups,

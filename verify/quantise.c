@@ -28,6 +28,11 @@ int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows)
     return divide_up(rows, block_rows(scale));
 }
 
+int64_t quantise_group_rows(int64_t rows, int64_t groups)
+{
+    return (rows / QUANTISE_BAND_ROWS + groups) * QUANTISE_BAND_ROWS;
+}
+
 bool quantise_has_byte_scales(const jit_gemm_scale *scale)
 {
     return scale->kind == JIT_GEMM_SCALE_BLOCK &&

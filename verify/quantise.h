@@ -11,6 +11,10 @@
 
 /* Rows of scales that a D or an A of so many rows has. */
 int64_t quantise_scale_rows(const jit_gemm_scale *scale, int64_t rows);
+/* Rows of A that scales in layout 128x4 are laid out for, where groups by offsets have so
+ * many: the scales of each group begin at a multiple of QUANTISE_BAND_ROWS. */
+enum { QUANTISE_BAND_ROWS = 128 };
+int64_t quantise_group_rows(int64_t rows, int64_t groups);
 /* Is it one of blocks, of a byte each, as the tensor core multiplies by? */
 bool quantise_has_byte_scales(const jit_gemm_scale *scale);
 /* The memory of `rows` rows of scales, of a D or an A with so many columns: a row per
