@@ -334,7 +334,7 @@ Test(typical_sizes, groups_of_up_to_224_rows_have_a_tile_each)
     static const char *const others[] = {
         "m=20480 typical_sizes=128x128 n=1536 k=4096 a=bf16 groups=128",
         "m=28672 typical_sizes=16x240,112x150..220 n=1536 k=4096 a=bf16 groups=128",
-        "m=20480 typical_sizes=128x160 " BLOCKS};
+        BLOCKS "m=20480 typical_sizes=128x160"};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         cr_expect_eq(plan_choose(plan_hopper(), others[i]).config.layout.swap_ab, 0, "%s",
                      others[i]);
