@@ -374,9 +374,6 @@ Test(input_scales, sums_are_the_hosts_on_sm_100a)
  * JIT_GEMM_TEST_SEED on. */
 Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
 {
-    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
-                                        "async=eager"};
-    static const char *const turns[] = {"fair", "starve", "deep", "random"};
     static const struct {
         const char *arch, *config;
         int k;
@@ -392,16 +389,12 @@ Test(input_scales, sums_are_the_hosts_in_every_mode, .timeout = 3600)
         {"sm_90a", "tile=64x96 swap_ab=1 stages=4", 1312},
         {"sm_90a", "tile=128x112 stages=3", 800},
     };
-    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
-    const char *from = getenv("JIT_GEMM_TEST_SEED");
-    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
-    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
-    const int step = wanted == NULL ? COUNT_OF(kinds) : 1;
-    for (int i = 0; i < seeds * COUNT_OF(forms); i += wanted == NULL ? 2 : 1) {
-        const int seed = first + i / COUNT_OF(forms), form = i % COUNT_OF(forms);
-        char settings[64];
-        snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
-                 modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
+    const struct emulated_seeds seeds = emulated_seeds(4);
+    const int step = seeds.all ? 1 : COUNT_OF(kinds);
+    for (int i = 0; i < seeds.count * COUNT_OF(forms); i += seeds.all ? 1 : 2) {
+        const int seed = seeds.first + i / COUNT_OF(forms), form = i % COUNT_OF(forms);
+        char settings[EMULATED_SETTINGS_BYTES];
+        emulated_settings_of(seed, settings);
         jit_gemm_context *context = open_with(forms[form].arch, settings);
         for (int j = 3 * i % step; j < COUNT_OF(kinds); j += step) {
             char text[256];

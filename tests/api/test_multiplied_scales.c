@@ -327,8 +327,6 @@ Test(multiplied_scales, sums_of_few_tokens_are_the_hosts)
  * of 16 elements, and of 32 where half of the columns of a piece are a tile's. */
 Test(multiplied_scales, sums_of_cells_that_stages_share_are_the_hosts, .timeout = 1200)
 {
-    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
-                                        "async=eager"};
     static const struct {
         const char *types, *sizes, *config;
         int k;
@@ -341,45 +339,36 @@ Test(multiplied_scales, sums_of_cells_that_stages_share_are_the_hosts, .timeout 
          1632},
     };
     for (int i = 0; i < 4; i++) {
-        for (int mode = i; mode < 4; mode += 4) {
-            char settings[64], text[256];
-            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
-                     modes[mode], mode % 2 ? "starve" : "fair", i);
-            snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", forms[i].sizes,
-                     forms[i].k, forms[i].types, forms[i].config);
-            jit_gemm_context *context = emulated_open("sm_100a", settings);
-            expect_exact_one(context, text);
-            jit_gemm_context_destroy(&context);
-        }
+        char settings[EMULATED_SETTINGS_BYTES], text[256];
+        emulated_settings_of(i, settings);
+        snprintf(text, sizeof(text), "%s k=%d d=f32 %s config=%s", forms[i].sizes,
+                 forms[i].k, forms[i].types, forms[i].config);
+        jit_gemm_context *context = emulated_open("sm_100a", settings);
+        expect_exact_one(context, text);
+        jit_gemm_context_destroy(&context);
     }
 }
 
-/* One CTA, a pair and a transposed product in every way of asynchrony, and of whose turn it
- * is. JIT_GEMM_TEST_SEEDS=COUNT: of all types, with so many seeds, from
- * JIT_GEMM_TEST_SEED on. */
+/* One CTA, a pair and a transposed product. */
+static const struct {
+    const char *sizes, *config;
+} every_form[3] = {
+    {"m=40 n=72 batch=1", "mma=128x64 stages=2"},
+    {"m=40 n=72 batch=1", "mma=256x64 cta_group=2 stages=2"},
+    {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
+};
+
+/* ... in every way of asynchrony, and of whose turn it is. JIT_GEMM_TEST_SEEDS=COUNT: of
+ * all types, with so many seeds, from JIT_GEMM_TEST_SEED on. */
 Test(multiplied_scales, sums_are_the_hosts_in_every_mode, .timeout = 1200)
 {
-    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
-                                        "async=eager"};
-    static const char *const turns[] = {"fair", "starve", "deep", "random"};
-    static const struct {
-        const char *sizes, *config;
-    } forms[] = {
-        {"m=40 n=72 batch=1", "mma=128x64 stages=2"},
-        {"m=40 n=72 batch=1", "mma=256x64 cta_group=2 stages=2"},
-        {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
-    };
-    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
-    const char *from = getenv("JIT_GEMM_TEST_SEED");
-    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
-    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
-    for (int seed = first; seed < first + seeds; seed++) {
-        for (int i = wanted == NULL ? seed % 3 : 0; i < 3; i += wanted == NULL ? 3 : 1) {
-            char settings[64];
-            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
-                     modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
-            expect_some((size_t)(2 * (3 * seed + i)), wanted == NULL ? TYPES : 1,
-                        forms[i].sizes, 1056, forms[i].config, settings);
+    const struct emulated_seeds seeds = emulated_seeds(4);
+    for (int seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
+        char settings[EMULATED_SETTINGS_BYTES];
+        emulated_settings_of(seed, settings);
+        for (int i = seeds.all ? 0 : seed % 3; i < 3; i += seeds.all ? 1 : 3) {
+            expect_some((size_t)(2 * (3 * seed + i)), seeds.all ? 1 : TYPES,
+                        every_form[i].sizes, 1056, every_form[i].config, settings);
         }
     }
 }
@@ -483,27 +472,13 @@ Test(multiplied_scales, sums_of_other_layouts_are_the_hosts, .timeout = 3600)
  * so many seeds, from JIT_GEMM_TEST_SEED on. */
 Test(multiplied_scales, sums_of_other_layouts_are_the_hosts_in_every_mode, .timeout = 3600)
 {
-    static const char *const modes[] = {"async=latest", "async=random", "async=reorder",
-                                        "async=eager"};
-    static const char *const turns[] = {"fair", "starve", "deep", "random"};
-    static const struct {
-        const char *sizes, *config;
-    } forms[] = {
-        {"m=40 n=72 batch=1", "mma=128x64 stages=2"},
-        {"m=40 n=72 batch=1", "mma=256x64 cta_group=2 stages=2"},
-        {"m=17 n=132 batch=1", "mma=128x32 swap_ab=1 stages=2"},
-    };
-    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
-    const char *from = getenv("JIT_GEMM_TEST_SEED");
-    const int first = from == NULL ? 0 : (int)strtol(from, NULL, 10);
-    const int seeds = wanted == NULL ? 4 : (int)strtol(wanted, NULL, 10);
-    for (int seed = first; seed < first + seeds; seed++) {
-        for (int i = wanted == NULL ? seed % 3 : 0; i < 3; i += wanted == NULL ? 3 : 1) {
-            char settings[64];
-            snprintf(settings, sizeof(settings), "sms=4,%s,schedule=%s,seed=%d",
-                     modes[seed % 4], turns[(seed + seed / 4) % 4], seed);
-            expect_packed(seed * 3 + i, wanted == NULL ? 131 : 1, forms[i].sizes, 544,
-                          forms[i].config, settings);
+    const struct emulated_seeds seeds = emulated_seeds(4);
+    for (int seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
+        char settings[EMULATED_SETTINGS_BYTES];
+        emulated_settings_of(seed, settings);
+        for (int i = seeds.all ? 0 : seed % 3; i < 3; i += seeds.all ? 1 : 3) {
+            expect_packed(seed * 3 + i, seeds.all ? 1 : 131, every_form[i].sizes, 544,
+                          every_form[i].config, settings);
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "emulated_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,24 @@ jit_gemm_context *emulated_open(const char *arch, const char *settings)
     setenv("JIT_GEMM_EMULATOR", settings, 1);
     emulated_check(jit_gemm_context_create(&options, &context));
     return context;
+}
+
+void emulated_settings_of(int seed, char settings[EMULATED_SETTINGS_BYTES])
+{
+    static const char *const times[] = {"latest", "random", "reorder", "eager"};
+    static const char *const turns[] = {"fair", "starve", "deep", "random"};
+    snprintf(settings, EMULATED_SETTINGS_BYTES, "sms=4,async=%s,schedule=%s,seed=%d",
+             times[seed % 4], turns[(seed + seed / 4) % 4], seed);
+}
+
+struct emulated_seeds emulated_seeds(int count)
+{
+    const char *wanted = getenv("JIT_GEMM_TEST_SEEDS");
+    const char *first = getenv("JIT_GEMM_TEST_SEED");
+    return (struct emulated_seeds){
+        .first = first == NULL ? 0 : (int)strtol(first, NULL, 10),
+        .count = wanted == NULL ? count : (int)strtol(wanted, NULL, 10),
+        .all = wanted != NULL};
 }
 
 jit_gemm_problem emulated_problem(const char *text)

@@ -4,6 +4,7 @@
 #ifndef JG_TESTS_EMULATED_FIXTURE_H
 #define JG_TESTS_EMULATED_FIXTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "jit_gemm/device.h"
@@ -20,6 +21,19 @@ void emulated_check(jit_gemm_status status);
  * JIT_GEMM_CACHE_DIR names a folder; without it there is no disk cache. `settings`: those
  * of the emulator. */
 jit_gemm_context *emulated_open(const char *arch, const char *settings);
+
+/* Settings of a seed: four multiprocessors, a way of asynchrony, and of whose turn it is.
+ * All sixteen pairs of ways are in sixteen seeds. */
+enum { EMULATED_SETTINGS_BYTES = 64 };
+void emulated_settings_of(int seed, char settings[EMULATED_SETTINGS_BYTES]);
+
+/* Seeds of a test: JIT_GEMM_TEST_SEEDS of them, from JIT_GEMM_TEST_SEED on, where the first
+ * is set (`all` is true: each with every form that the test has), otherwise `count`. */
+struct emulated_seeds {
+    int first, count;
+    bool all;
+};
+struct emulated_seeds emulated_seeds(int count);
 
 /* A problem from its text. */
 jit_gemm_problem emulated_problem(const char *text);
