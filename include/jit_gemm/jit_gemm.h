@@ -39,7 +39,12 @@
  *
  * Threads: any thread may use a context at any time. A kernel handle never changes after
  * its creation, and any thread may run it. The error functions are per thread. Destroying a
- * context or a handle must not overlap with a call that uses it.
+ * context or a handle must not overlap with a call that uses it. A thread must not be
+ * cancelled (pthread_cancel) inside a call: what it holds would stay held.
+ *
+ * Unloading: a program that loaded the library itself may unload it (dlclose) when no
+ * handle and no context is left, whatever other threads' errors are. After a compile that
+ * was stopped and went on, it stays loaded.
  *
  * Device addresses cross as `uint64_t` (a CUdeviceptr), streams as `void *` (a CUstream or
  * cudaStream_t; NULL is the default stream), so that no CUDA header is needed.

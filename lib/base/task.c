@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/task.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -122,8 +123,19 @@ static void wait_for_left(void)
     }
 }
 
+/* A program may unload this library (dlclose), whose code is still run by those that are
+ * left. Where that code is the program's own, there is nothing to keep. */
+static void keep_code(void)
+{
+    Dl_info here;
+    if (dladdr(&left_tasks, &here) != 0 && here.dli_fname != NULL) {
+        (void)dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
 static void watch_exit(void)
 {
+    keep_code();
     (void)atexit(wait_for_left); /* without memory an exit does not wait */
 }
 

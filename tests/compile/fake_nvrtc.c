@@ -2,11 +2,13 @@
 /* A library that looks like NVRTC of another version, for the tests of the search. Its
  * compiler refuses everything. FAKE_MAJOR and FAKE_MINOR are given by the build;
  * FAKE_INCOMPLETE leaves a function out. With FAKE_FLOW its compiles go on until they are
- * told to stop. With FAKE_EMPTY it takes everything, and its kernels are empty: for tests
- * whose stand-in drivers launch nothing. */
+ * told to stop, and with FAKE_STUBBORN behind that until the test lets them go. With
+ * FAKE_EMPTY it takes everything, and its kernels are empty: for tests whose stand-in
+ * drivers launch nothing. */
 #include <nvrtc.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #ifdef FAKE_EMPTY
@@ -110,6 +112,16 @@ FAKE_API int fake_nvrtc_questions(void)
 }
 #endif
 
+#ifdef FAKE_STUBBORN
+static atomic_bool may_go;
+
+void fake_nvrtc_let_go(void);
+FAKE_API void fake_nvrtc_let_go(void)
+{
+    atomic_store(&may_go, true);
+}
+#endif
+
 FAKE_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
                                          const char *const *options)
 {
@@ -119,6 +131,11 @@ FAKE_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
 #ifdef FAKE_FLOW
     while (ask_if_over(ask_user, NULL) == 0) {
         atomic_fetch_add(&questions, 1);
+        sched_yield();
+    }
+#endif
+#ifdef FAKE_STUBBORN
+    while (!atomic_load(&may_go)) {
         sched_yield();
     }
 #endif
