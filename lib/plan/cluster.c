@@ -27,8 +27,8 @@
 /* Of L2, that keeps a group's B from one tile of rows to the next. */
 #define KEPT_B_PART 0.45
 
-/* Tiles and CTA counts are 32-bit numbers in the kernel. */
-#define MAX_TILES ((INT64_C(1) << 31) - 1)
+/* A grid has no more; CTAs and tiles are 32-bit numbers in the kernel. */
+#define MAX_CTAS ((INT64_C(1) << 31) - 1)
 
 /* Where an index names A's rows, does TMA bring B beside threads that copy those? */
 static bool sends_other(const struct jg_product *product)
@@ -297,10 +297,12 @@ bool jg_tiles_count(struct jg_trial *trial)
     const struct jg_config_layout *layout = &trial->config.layout;
     const int parts = jg_workspace_parts(&trial->config);
     struct jg_derived *derived = &trial->derived;
-    if (!count_tiles(trial, &derived->tiles) || derived->tiles > MAX_TILES) {
+    const int64_t most_tiles =
+        MAX_CTAS / jg_cluster_ctas(&trial->config) * layout->cluster_m * layout->cluster_n;
+    if (!count_tiles(trial, &derived->tiles) || derived->tiles > most_tiles) {
         return jg_trial_reject(trial,
                                "the problem has more than %lld tiles of %dx%d; split it",
-                               (long long)MAX_TILES, layout->tile_m, layout->tile_n);
+                               (long long)most_tiles, layout->tile_m, layout->tile_n);
     }
     if (parts > 1 &&
         jg_split_use(&trial->config, derived->tiles, derived->sums_bytes).words >

@@ -529,10 +529,40 @@ Test(choose, problem_without_a_usable_candidate_is_unsupported)
     cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts,
                                   &choice, &trace),
                  JIT_GEMM_ERR_UNSUPPORTED);
-    cr_expect_not_null(strstr(jg_error_text(), "more than 2147483647 tiles"));
+    cr_expect_not_null(strstr(jg_error_text(), "more than 2147483646 tiles of 128x256"));
     cr_expect_null(strstr(jg_str_text(&trace), "chosen: "));
     cr_expect_not_null(strstr(jg_str_text(&trace), "rejected: "));
     jg_str_free(&trace);
+}
+
+/* A grid has 2147483647 CTAs, and here two for each tile. */
+Test(choose, tiles_of_more_ctas_than_a_grid_has_are_refused)
+{
+    const struct jg_problem problem =
+        plan_problem("m=524288 n=524288 k=4096 batch=100 a=bf16 "
+                     "config=tile=128x192 split_k=2 split_order=cluster");
+    struct jg_choice choice;
+
+    cr_expect_eq(jg_config_choose(plan_hopper(), &problem, &plan_hopper()->default_facts,
+                                  &choice, NULL),
+                 JIT_GEMM_ERR_ARGUMENT);
+    cr_expect_not_null(
+        strstr(jg_error_text(), "more than 1073741823 tiles of 128x192; split it"), "%s",
+        jg_error_text());
+}
+
+/* ... whatever a batch of them is multiplied by. */
+Test(choose, tiles_that_no_number_counts_are_refused)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct jg_problem problem = plan_problem(
+            i == 0 ? "m=2147483646 n=16 k=2147483646 a=bf16 batch=1048576 dynamic=k"
+                   : "m=524288 n=524288 k=64 a=bf16 batch=2147483647 workspace=64m");
+        struct jg_choice choice;
+        cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
+                                      &plan_hopper()->default_facts, &choice, NULL),
+                     JIT_GEMM_ERR_UNSUPPORTED);
+    }
 }
 
 Test(choose, small_device_gets_what_fits)

@@ -115,12 +115,18 @@ static int64_t count_columns_of_tiles(const struct jg_trial *trial)
     return jg_ceil_div(trial->product.n.size, trial->config.layout.tile_n);
 }
 
-/* Tiles that each of the CTAs has which run at once, of parts of K. */
+/* Tiles of all parts of K; of more than a grid can have, which are refused, MANY_TILES. */
+#define MANY_TILES (INT64_C(1) << 32)
+
 static int64_t count_tiles(const struct jg_trial *trial)
 {
-    return jg_ceil_div(trial->product.m.size, trial->config.layout.tile_m) *
-           count_columns_of_tiles(trial) * jg_max(trial->problem->batch.size, 1) *
-           jg_max(trial->config.launch.split_k, 1);
+    const int64_t of_batch =
+        jg_ceil_div(trial->product.m.size, trial->config.layout.tile_m) *
+        count_columns_of_tiles(trial);
+    const int64_t times =
+        jg_max(trial->problem->batch.size, 1) * jg_max(trial->config.launch.split_k, 1);
+    int64_t tiles;
+    return jg_mul_checked(of_batch, times, &tiles) ? jg_min(tiles, MANY_TILES) : MANY_TILES;
 }
 
 /* Tiles of one column read the same. */

@@ -678,7 +678,7 @@ static double count_launch_us(const struct jg_trial *trial)
     const int resident = jg_resident_ctas(&trial->config, trial->facts);
     const bool is_crowded = jg_cluster_parts(&trial->config) > 1 &&
                             jg_cluster_ctas(&trial->config) > 2 &&
-                            2 * trial->derived.grid_ctas > resident;
+                            trial->derived.grid_ctas > resident / 2;
     return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
 }
 
