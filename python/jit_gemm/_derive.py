@@ -219,6 +219,9 @@ class Derivation:
         self, scales: dict[str, View | None], more: str, sizes: str | None
     ) -> str:
         """The text form of the problem that these arrays are."""
+        if re.search(r"\bgroups\s*=", more):
+            remedy = "make a Gemm of the whole problem, whose run takes group_sizes"
+            refuse("problem", "it has groups, and gemm derives none", remedy)
         s = self.sizes
         k = self.a.shape[-1]
         words = {"m": s.m, "n": s.n, "k": k}

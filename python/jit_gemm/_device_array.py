@@ -5,7 +5,6 @@ allocates."""
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -84,13 +83,12 @@ class DeviceArray:
     @property
     def mT(self) -> View:
         """Its last two dimensions exchanged, for `gemm` and `run`: weights stored N x K."""
-        if len(self.shape) < 2:
-            refuse("mT", f"its shape is {self.shape}: a matrix has two sizes, or three")
-        whole = self.__jit_gemm_view__()
-        *batch, rows, columns = range(len(self.shape))
-        order = (*batch, columns, rows)
-        shape, strides = (tuple(v[i] for i in order) for v in (whole.shape, whole.strides))
-        return dataclasses.replace(whole, shape=shape, strides=strides)
+        return self.__jit_gemm_view__().mT
+
+    def __getitem__(self, part: slice) -> View:
+        """A part of its first dimension, for `gemm` and `run`: `array[:m]` of one with room for
+        more rows than a launch has."""
+        return self.__jit_gemm_view__()[part]
 
     def upload(self, source: int, begin: int, size: int) -> None:
         """Copies host memory to bytes from `begin` on."""

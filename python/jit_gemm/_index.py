@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _shape
 from ._abi import GroupBy
 from ._errors import refuse
 
@@ -20,6 +21,26 @@ def rows_of(field: str, view: View) -> int:
     if len(view.shape) != 2:
         refuse(field, f"its shape is {view.shape}: with an index of its rows it has two sizes")
     return view.shape[0]
+
+
+def check_absent(launch: Launch, field: str) -> None:
+    """No index is given: does the problem do without?"""
+    if getattr(launch.facts.problem, field) == INDEXED:
+        letter = field[0].upper()
+        must = f"an int32 array that names a row of {letter} for each row of the product"
+        refuse(field, f"the problem says {field}=indexed", f"give {must}")
+
+
+def look_at_sizes(launch: Launch, sizes: Any, count: int) -> View:
+    """An int32 array of so many numbers."""
+    field = "group_sizes"
+    view = launch.look(field, sizes, "s32")
+    ends = (GroupBy.BY_OFFSETS, GroupBy.BY_K_OFFSETS)
+    if view.shape == (count + 1,) and launch.facts.group_by in ends:
+        must = "give where each one ends, without the 0 at which the first begins"
+        refuse(field, f"its shape is {view.shape}, and there are {count} groups", must)
+    _shape.vector(field, view, count, 1, 1, False)
+    return view
 
 
 def put_index(launch: Launch, field: str, array: Any) -> int:

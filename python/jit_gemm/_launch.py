@@ -15,7 +15,7 @@ from ._abi import GroupBy
 from ._device_array import DeviceArray
 from ._epilogue import BLOCK_COLUMNS, DTYPE_NAMES, Operand
 from ._errors import refuse
-from ._index import put_index, rows_of
+from ._index import check_absent, look_at_sizes, put_index, rows_of
 from ._operands import to_number
 from ._shape import Plane
 from ._staging import Staging
@@ -24,6 +24,9 @@ from ._view import HOST, View, look_at
 
 if TYPE_CHECKING:
     from ._context import Context
+
+# Arguments of `Gemm.run` that `gemm` lacks.
+_OF_RUN = ("group_sizes", "host_group_sizes", "group_ns", "group_ks", "a_rows", "d_rows")
 
 # Arrays that have no batch stride: they have the rows, or the part of K, of all groups.
 _STACKED = {
@@ -95,7 +98,9 @@ class Launch:
         view = look_at(field, array, self.stream, self._is_current)
         called = {"tf32": "f32", "ue4m3": "e4m3"}.get(dtype, dtype)
         if view.dtype not in (dtype, called, *other):
-            refuse(field, f"its elements are {view.dtype}, and the problem says {dtype}")
+            is_long = view.dtype == "s64" and dtype == "s32"
+            remedy = "convert them: .to(torch.int32), .astype(numpy.int32)" if is_long else ""
+            refuse(field, f"its elements are {view.dtype}, and the problem says {dtype}", remedy)
         if is_written and view.read_only:
             refuse(field, "it is read-only, and the launch writes it")
         self.views.append((field, view, is_written))
@@ -133,7 +138,9 @@ class Launch:
             )
         self._settle_batch(first, second)
         rows = self.m
-        if a_rows is not None:
+        if a_rows is None:
+            check_absent(self, "a_rows")
+        else:
             self.m = put_index(self, "a_rows", a_rows)
             self.args.a_row_count = rows = rows_of("a", first)
         batch = self.batch
@@ -179,6 +186,7 @@ class Launch:
     def put_result(self, out: Any, d_rows: Any) -> None:
         view = self.look("out", out, self.facts.dtype("d"), True)
         if d_rows is None:
+            check_absent(self, "d_rows")
             self.put_like_d("out", self.args.d, view, "d", True)
             return
         put_index(self, "d_rows", d_rows)
@@ -257,9 +265,7 @@ class Launch:
             return
         if by == GroupBy.NONE:
             refuse("group_sizes", "the problem has no groups", "name groups and group_by in it")
-        view = self.look("group_sizes", sizes, "s32")
-        count = self.m if by == GroupBy.BY_ROWS else self.batch
-        _shape.vector("group_sizes", view, count, 1, 1, False)
+        view = look_at_sizes(self, sizes, self.m if by == GroupBy.BY_ROWS else self.batch)
         self.places.append((None, "group_sizes", view))
 
     # -------------------------------------------------------------------------- operands
@@ -268,8 +274,10 @@ class Launch:
         names = [operand.name for operand in self.facts.operands]
         for name in given:
             if name not in names:
-                known = ", ".join(names) or "none"
-                refuse(name, "the epilogue has no such operand", f"it has: {known}")
+                known = "it has: " + (", ".join(names) or "none")
+                is_of_run = name in _OF_RUN and self.facts.group_by == GroupBy.NONE
+                remedy = f"{known}; Gemm.run takes {name}" if is_of_run else known
+                refuse(name, "the epilogue has no such operand", remedy)
         rows = (_abi.Arg * max(len(names), 1))()
         for operand, arg in zip(self.facts.operands, rows):
             if operand.name not in given:
@@ -332,7 +340,10 @@ class Launch:
         (field, first, _), *rest = self.views
         for other, view, _ in rest:
             if view.device != first.device:
-                refuse(other, f"it lies in {_place(view)}, and {field} in {_place(first)}")
+                is_list = other == "group_sizes" and view.device == HOST
+                remedy = "numbers that the host has are host_group_sizes" if is_list else ""
+                message = f"it lies in {_place(view)}, and {field} in {_place(first)}"
+                refuse(other, message, remedy)
         self.is_host = first.device == HOST
         if self.is_host:
             if self.has_stream and self.stream != 0:

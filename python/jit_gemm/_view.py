@@ -75,6 +75,27 @@ class View:
         high = sum(max(s * (n - 1), 0) for n, s in zip(self.shape, self.strides))
         return self.pointer + low * self.bits // 8, self.pointer + (high + 1) * self.bits // 8
 
+    @property
+    def mT(self) -> View:
+        """Its last two dimensions exchanged."""
+        if len(self.shape) < 2:
+            refuse("mT", f"its shape is {self.shape}: a matrix has two sizes, or three")
+        *batch, rows, columns = range(len(self.shape))
+        order = (*batch, columns, rows)
+        shape, strides = (tuple(v[i] for i in order) for v in (self.shape, self.strides))
+        return dataclasses.replace(self, shape=shape, strides=strides)
+
+    def __getitem__(self, part: slice) -> View:
+        """A part of its first dimension."""
+        if not isinstance(part, slice) or part.step not in (None, 1) or not self.shape:
+            refuse("index", f"it is {part!r}, of shape {self.shape}", "give a slice such as [:8]")
+        begin, end, _ = part.indices(self.shape[0])
+        skipped = begin * self.strides[0] * self.bits
+        if skipped % 8 != 0:
+            refuse("index", f"row {begin} begins inside of a byte")
+        shape = (max(end - begin, 0), *self.shape[1:])
+        return dataclasses.replace(self, pointer=self.pointer + skipped // 8, shape=shape)
+
     def with_dtype(self, field: str, dtype: str) -> View:
         """The same bits, called another type."""
         if dtype not in BITS:

@@ -93,6 +93,57 @@ class Indices(CompilerTest):
         with self.assertRaisesRegex(jit_gemm.ArgumentError, r"mT: its shape is \(4,\)"):
             print(put(a[0, :4].copy()).mT)
 
+    def test_a_launch_may_have_fewer_rows_than_its_arrays(self):
+        most, n, k, groups = 30, 40, 32, 3
+        a, b = random((most, k)), random((groups, n, k))
+        kernel = jit_gemm.Gemm(context(), f"m={most} n={n} k={k} a=f16 groups={groups} dynamic=m")
+        rows, weights = put(a), put(b)
+        for sizes in ([7, 0, 9], [1, 2, 3]):
+            m, ends = sum(sizes), numpy.cumsum(sizes).astype(numpy.int32)
+            out = put(numpy.full((most, n), 9, numpy.float16))
+            kernel.run(rows[:m], weights.mT, out[:m], group_sizes=put(ends))
+            got = out.to_host(numpy.empty((most, n), numpy.float16))
+            expected = numpy.full((most, n), 9.0)
+            for group, (end, size) in enumerate(zip(ends, sizes)):
+                expected[end - size : end] = product(a[end - size : end], b[group].T)
+            expect_close(self, got, expected, k)
+        middle, out = rows[4:9], put(numpy.zeros((5, n), numpy.float16))
+        jit_gemm.gemm(middle, weights[1:2].mT[:1], out=out, context=context())
+        got = out.to_host(numpy.empty((5, n), numpy.float16))
+        expect_close(self, got, product(a[4:9], b[1].T), k)
+        self.assertEqual((rows[28:99].shape, rows[9:4].shape), ((2, k), (0, k)))
+        for part in (3, slice(0, 8, 2)):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, "index: .* a slice such as"):
+                print(rows[part])
+        halves = jit_gemm.DeviceArray(context(), (4, 3), "e2m1")
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, "index: row 1 begins inside of a"):
+            print(halves[1:])
+
+    def test_what_is_missing_or_misplaced_is_named(self):
+        a, b, out = random((12, 32)), random((3, 32, 32)), random((12, 32))
+        ends = numpy.array([4, 4, 12], numpy.int32)
+        index = numpy.arange(12, dtype=numpy.int32)
+        text = "m=12 n=32 k=32 a=f16 layout=nn groups=3"
+        plain = jit_gemm.Gemm(context(), text)
+        indexed = jit_gemm.Gemm(context(), text + " a_rows=indexed d_rows=indexed")
+        begins = numpy.array([0, 4, 4, 12], numpy.int32)
+        on_device, groups = (put(a), put(b), put(out)), {"group_sizes": ends}
+        for kernel, arrays, given, expected in (
+            (plain, (a, b, out), {"group_sizes": ends.astype(numpy.int64)}, "s32; convert them"),
+            (plain, (a, b, out), {"group_sizes": begins}, "3 groups; .* without the 0 at which"),
+            (plain, on_device, groups, "group_sizes: .* the host has are host_group_sizes"),
+            (indexed, (a, b, out), {**groups, "d_rows": index}, "a_rows: .* a row of A for each"),
+            (indexed, (a, b, out), {**groups, "a_rows": index}, "d_rows: .* a row of D for each"),
+        ):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, expected):
+                kernel.run(*arrays, **given)
+        for given, expected in (
+            (groups, "group_sizes: .* no such operand; it has: none; Gemm.run takes group_sizes"),
+            ({"problem": "groups=3"}, "problem: it has groups, .* make a Gemm"),
+        ):
+            with self.assertRaisesRegex(jit_gemm.ArgumentError, expected):
+                jit_gemm.gemm(a, b[0], context=context(), **given)
+
 
 def put(array):
     return jit_gemm.DeviceArray.from_host(context(), array)
