@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/library_paths.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
-#include <glob.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,67 +156,98 @@ static bool find_own_folder(char folder[PATH_MAX])
 
 /* ------------------------------------------------------------------ wheels of Python */
 
-/* The folders of packages below a root, and of libraries below those: of the wheels
- * nvidia-cuda-nvrtc, -cu12 and nvidia-nvjitlink-cu12. */
-static const char *const package_folders[] = {"/lib/python3*/site-packages",
-                                              "/lib/python3*/dist-packages",
-                                              "/lib/python3/dist-packages"};
+/* The folders of libraries in the wheels nvidia-cuda-nvrtc, -cu12 and
+ * nvidia-nvjitlink-cu12, below one of packages. */
 static const char *const wheel_folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib",
                                             "nvidia/nvjitlink/lib"};
+static const char *const package_folders[] = {"site-packages", "dist-packages"};
 enum {
-    PACKAGE_FOLDER_COUNT = sizeof(package_folders) / sizeof(package_folders[0]),
-    WHEEL_FOLDER_COUNT = sizeof(wheel_folders) / sizeof(wheel_folders[0])
+    WHEEL_FOLDER_COUNT = sizeof(wheel_folders) / sizeof(wheel_folders[0]),
+    PACKAGE_FOLDER_COUNT = sizeof(package_folders) / sizeof(package_folders[0])
 };
 
-/* Adds each folder that a pattern fits. */
-static jit_gemm_status add_pattern(struct jg_library_paths *paths, const char *pattern,
-                                   const struct jg_library_names *names)
-{
-    glob_t found;
-    const int result = glob(pattern, GLOB_NOSORT, NULL, &found);
-    jit_gemm_status status = result == GLOB_NOSPACE ? jg_fail_memory() : JIT_GEMM_OK;
-    for (size_t i = 0; result == 0 && i < found.gl_pathc && status == JIT_GEMM_OK; i++) {
-        status = add_folder(paths, found.gl_pathv[i], names);
-    }
-    globfree(&found);
-    return status;
-}
-
-/* The wheels in the packages of a pattern. */
+/* The wheels in a folder of packages. */
 static jit_gemm_status add_wheels(struct jg_library_paths *paths, const char *packages,
                                   const struct jg_library_names *names)
 {
     jit_gemm_status status = JIT_GEMM_OK;
     for (int i = 0; i < WHEEL_FOLDER_COUNT && status == JIT_GEMM_OK; i++) {
-        struct jg_str pattern = {0};
-        jg_str_printf(&pattern, "%s/%s", packages, wheel_folders[i]);
-        status = jg_str_status(&pattern);
-        if (status == JIT_GEMM_OK) {
-            status = add_pattern(paths, pattern.data, names);
+        struct jg_str folder = {0};
+        struct stat facts;
+        jg_str_printf(&folder, "%s/%s", packages, wheel_folders[i]);
+        status = jg_str_status(&folder);
+        if (status == JIT_GEMM_OK && stat(folder.data, &facts) == 0) {
+            status = add_folder(paths, folder.data, names);
         }
-        jg_str_free(&pattern);
+        jg_str_free(&folder);
     }
     return status;
 }
 
-/* A root with a '*' or the like would be a pattern itself: there is none. */
-static jit_gemm_status add_wheels_below(struct jg_library_paths *paths, const char *root,
-                                        const char *below,
-                                        const struct jg_library_names *names)
+static int compare_names(const void *left, const void *right)
 {
-    jit_gemm_status status = JIT_GEMM_OK;
-    if (root == NULL || root[0] != '/' || strpbrk(root, "*?[\\") != NULL) {
-        return JIT_GEMM_OK;
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Names of the folders of Pythons below `lib`, in the order of their bytes; by glob they
+ * would not be: without memory that of glibc frees twice. */
+static jit_gemm_status list_pythons(const char *lib, struct jg_library_paths *ret_pythons)
+{
+    DIR *list = opendir(lib);
+    if (list == NULL) {
+        return errno == ENOMEM ? jg_fail_memory() : JIT_GEMM_OK;
     }
-    for (int i = 0; i < PACKAGE_FOLDER_COUNT && status == JIT_GEMM_OK; i++) {
+    jit_gemm_status status = JIT_GEMM_OK;
+    const struct dirent *entry;
+    while (status == JIT_GEMM_OK && (entry = readdir(list)) != NULL) {
+        if (strncmp(entry->d_name, "python3", strlen("python3")) == 0) {
+            status = add_path(ret_pythons, entry->d_name);
+        }
+    }
+    closedir(list);
+    if (ret_pythons->count > 1) {
+        qsort(ret_pythons->paths, ret_pythons->count, sizeof(ret_pythons->paths[0]),
+              compare_names);
+    }
+    return status;
+}
+
+/* The wheels in the packages of each Python below `lib`. */
+static jit_gemm_status add_wheels_of_pythons(struct jg_library_paths *paths,
+                                             const char *lib,
+                                             const struct jg_library_names *names)
+{
+    struct jg_library_paths pythons = {0};
+    jit_gemm_status status = list_pythons(lib, &pythons);
+    const size_t count = pythons.count * PACKAGE_FOLDER_COUNT;
+    for (size_t i = 0; i < count && status == JIT_GEMM_OK; i++) {
         struct jg_str packages = {0};
-        jg_str_printf(&packages, "%s%s%s", root, below, package_folders[i]);
+        jg_str_printf(&packages, "%s/%s/%s", lib, pythons.paths[i / PACKAGE_FOLDER_COUNT],
+                      package_folders[i % PACKAGE_FOLDER_COUNT]);
         status = jg_str_status(&packages);
         if (status == JIT_GEMM_OK) {
             status = add_wheels(paths, packages.data, names);
         }
         jg_str_free(&packages);
     }
+    jg_library_paths_free(&pythons);
+    return status;
+}
+
+static jit_gemm_status add_wheels_below(struct jg_library_paths *paths, const char *root,
+                                        const char *below,
+                                        const struct jg_library_names *names)
+{
+    if (root == NULL || root[0] != '/') {
+        return JIT_GEMM_OK;
+    }
+    struct jg_str lib = {0};
+    jg_str_printf(&lib, "%s%s/lib", root, below);
+    jit_gemm_status status = jg_str_status(&lib);
+    if (status == JIT_GEMM_OK) {
+        status = add_wheels_of_pythons(paths, lib.data, names);
+    }
+    jg_str_free(&lib);
     return status;
 }
 
@@ -225,7 +257,7 @@ static jit_gemm_status add_own_wheels(struct jg_library_paths *paths,
 {
     static const char *const words[] = {"/site-packages/", "/dist-packages/"};
     char folder[PATH_MAX + 1];
-    if (!find_own_folder(folder) || strpbrk(folder, "*?[\\") != NULL) {
+    if (!find_own_folder(folder)) {
         return JIT_GEMM_OK;
     }
     snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "/");
