@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _dlpack
 from ._errors import check, refuse
+from ._handle import OfOneProcess
 from ._library import library
 from ._view import BITS, TO_DLPACK, View, is_packed, look_at, packed
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ._context import Context
 
 
-class DeviceArray:
+class DeviceArray(OfOneProcess):
     """An array in memory of a context's device, packed, its last dimension fastest.
 
     Give it to `gemm` as any array. `to_host` copies it back; on a GPU other libraries take it

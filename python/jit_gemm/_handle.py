@@ -11,7 +11,17 @@ from ._errors import check
 from ._library import generation
 
 
-class Handle:
+class OfOneProcess:
+    """What is freed with the last reference to it: a copy would free it once more."""
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "contexts, kernels and their memory belong to one process and cannot be pickled or "
+            "copied; make them anew there"
+        )
+
+
+class Handle(OfOneProcess):
     """A pointer of the library's, destroyed with the last reference to this.
 
     A call holds a reference while it runs: closing what it belongs to, on another thread,
@@ -30,12 +40,6 @@ class Handle:
     def is_ours(self, now: Callable[[], int] = generation) -> bool:
         """Was it made by this process? A child of fork leaves alone what its parent made."""
         return self.generation == now()
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(
-            "contexts, kernels and their memory belong to one process and cannot be pickled or "
-            "copied; make them anew there"
-        )
 
     def __del__(self) -> None:
         if self.is_ours():

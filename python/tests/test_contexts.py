@@ -271,6 +271,12 @@ class Contexts(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "belong to one process"):
                 copied(own)
 
+    def test_memory_of_a_device_is_not_freed_by_a_copy_of_its_array(self):
+        array = jit_gemm.DeviceArray(context(), (16, 16), "bf16")
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "belong to one process"):
+                copied(array)
+
     def test_wrong_settings_are_named(self):
         with self.assertRaisesRegex(jit_gemm.ArgumentError, "32 bytes"):
             jit_gemm.Context("none", arch="sm_90a", cache_keys=[b"short"])
