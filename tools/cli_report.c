@@ -11,6 +11,46 @@
 #include "cli.h"
 #include "jit_gemm/debug.h"
 
+/* Is the byte one of a character's later ones in UTF-8? They take no place of their own. */
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
+static size_t character_size(const char *text, size_t left)
+{
+    const size_t size = cli_utf8_size(text, left);
+    return size > 0 ? size : 1;
+}
+
+/* A terminal must not obey it, and what is no character has none to show. */
+static bool is_hidden(const char *text, size_t size)
+{
+    const unsigned char first = (unsigned char)text[0];
+    return size == 1 && first != '\t' && (first < 0x20 || first >= 0x7f);
+}
+
+/* In a message: names of files and arguments may have any bytes. */
+static void hide_bytes(char *text)
+{
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        size = character_size(text, left);
+        if (*text != '\n' && is_hidden(text, size)) {
+            *text = '?';
+        }
+    }
+}
+
+static char *copy_shown(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *shown = cli_alloc(size);
+    memcpy(shown, text, size);
+    hide_bytes(shown);
+    return shown;
+}
+
 static void print_message(const char *kind, const char *format, va_list arguments)
 {
     va_list again;
@@ -20,6 +60,7 @@ static void print_message(const char *kind, const char *format, va_list argument
     va_end(again);
     char *text = cli_alloc((size_t)size + 1);
     vsnprintf(text, (size_t)size + 1, format, arguments);
+    hide_bytes(text);
     fflush(stdout);
     fprintf(stderr, "jit-gemm: %s%s%s", cli_tone(stderr, CLI_TONE_BAD), kind,
             cli_tone(stderr, CLI_TONE_END));
@@ -82,26 +123,6 @@ static const char *severity_tone(jit_gemm_severity severity)
                                                    : cli_tone(stderr, CLI_TONE_HEAD);
 }
 
-/* Is the byte one of a character's later ones in UTF-8? They take no place of their own. */
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-/* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
-static size_t character_size(const char *text, size_t left)
-{
-    const size_t size = cli_utf8_size(text, left);
-    return size > 0 ? size : 1;
-}
-
-/* A terminal must not obey it, and what is no character has none to show. */
-static bool is_hidden(const char *text, size_t size)
-{
-    const unsigned char first = (unsigned char)text[0];
-    return size == 1 && first != '\t' && (first < 0x20 || first >= 0x7f);
-}
-
 /* Of a line that no terminal shows whole, the part around the column is printed. */
 static void print_source_line(const char *text, uint32_t line, uint32_t column)
 {
@@ -157,23 +178,26 @@ static uint32_t find_line(const jit_gemm_diagnostic *item,
 static void print_diagnostic(const jit_gemm_diagnostic *item,
                              const struct cli_snippet *snippet)
 {
+    char *text = copy_shown(item->text), *where = copy_shown(item->where);
     if (item->origin == JIT_GEMM_DIAGNOSTIC_SNIPPET) {
         const bool has_text = snippet != NULL && snippet->text != NULL;
         const uint32_t line = has_text ? find_line(item, snippet) : 0;
         if (has_text && snippet->is_manifest && item->where[0]) {
-            fprintf(stderr, "%s:", item->where);
+            fprintf(stderr, "%s:", where);
         }
         fprintf(stderr, "%u:%u: %s%s:%s %s\n", item->line ? item->line : 1,
                 item->column ? item->column : 1, severity_tone(item->severity),
-                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), item->text);
+                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), text);
         if (line > 0) {
             print_source_line(snippet->text, line, item->column);
         }
     } else {
         fprintf(stderr, "jit-gemm: %s%s:%s %s%s%s\n", severity_tone(item->severity),
-                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), item->where,
-                item->where[0] ? ": " : "", item->text);
+                severity_word(item->severity), cli_tone(stderr, CLI_TONE_END), where,
+                where[0] ? ": " : "", text);
     }
+    free(text);
+    free(where);
     if (item->hint[0]) {
         fprintf(stderr, "    %shint:%s ", cli_tone(stderr, CLI_TONE_HINT),
                 cli_tone(stderr, CLI_TONE_END));
@@ -260,8 +284,10 @@ void cli_log(void *user, jit_gemm_severity severity, const char *text)
     if (is_log_muted || (severity == JIT_GEMM_SEVERITY_ERROR && user == NULL)) {
         return;
     }
+    char *shown = copy_shown(text);
     fprintf(stderr, "jit-gemm: %s%s:%s %s\n", severity_tone(severity),
-            severity_word(severity), cli_tone(stderr, CLI_TONE_END), text);
+            severity_word(severity), cli_tone(stderr, CLI_TONE_END), shown);
+    free(shown);
 }
 
 void *cli_alloc(size_t bytes)

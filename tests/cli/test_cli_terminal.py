@@ -76,6 +76,14 @@ def test_two_dashes_end_options():
     expect(done.returncode == 2 and "'--arch'" in done.stderr, "no option behind --", done)
 
 
+def test_bytes_of_names_that_a_terminal_obeys_or_cannot_show_are_hidden():
+    name = b"/absent/\x1b[31m\xff\xc3\xa9"
+    for words in ([name], ["plan", name], ["plan", b"--" + name], ["plan", *PLAN[1:4], "--arch", name], ["replay", name],
+                  ["prewarm", name, *ARCH], ["cache", "verify", name]):
+        done = subprocess.run([str(TOOL), *words], capture_output=True, check=False, env=clean_environment())
+        expect(done.returncode in (1, 2) and b"/absent/?[31m?\xc3\xa9" in done.stderr, f"{words}: {done}")
+
+
 def test_output_that_is_not_written_is_a_failure():
     for words in (["env", "--json"], [*PLAN, "--all"], ["--help"], ["epilogue", "list", "--json"],
                   ["doctor", "--driver", "/absent"]):  # which fails anyhow
