@@ -285,6 +285,25 @@ Test(toolchain, wheels_of_python_are_found_where_packages_are)
     }
 }
 
+Test(toolchain, a_root_is_no_pattern)
+{
+    char folder[64], root[96], library[192];
+    unit_make_folder(folder);
+    snprintf(root, sizeof(root), "%s/[1]*", folder);
+    cr_assert_eq(mkdir(root, 0755), 0);
+    put_library(root, "lib/python3.12/dist-packages/nvidia/cu13/lib/libnvrtc.so.13",
+                library, sizeof(library));
+    cr_assert_eq(unsetenv("JIT_GEMM_NVRTC"), 0);
+    cr_assert_eq(setenv("VIRTUAL_ENV", root, 1), 0);
+    struct jg_library_paths places = {0};
+
+    cr_assert_eq(jg_nvrtc_find(NULL, &places), JIT_GEMM_OK);
+
+    cr_expect(has_path(&places, library), "%s", library);
+    jg_library_paths_free(&places);
+    unit_remove_folder(folder);
+}
+
 Test(toolchain, a_library_that_others_may_write_is_passed)
 {
     char folder[64], place[96], library[128];
