@@ -29,21 +29,21 @@ SCALED = ["m=640", "n=256", "k=256", "a=mxfp8", "d=mxfp8", "groups=7", "--group-
 KERNELS = {
     "scales in bands": SCALED,
     "padded scales": [*SCALED, "scale_rows=per_group_padded"],
-    "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS,
-                                 "--group-sizes", SKEWED, "--arch", "sm_90a",
-                                 "--config", "tile=128x128 cluster=2x1"],
+    "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS, "--group-sizes",
+                                 SKEWED, "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
     # Of 18 tiles 2 have the last round of 4 multiprocessors.
     "halves of the last round": ["m=640", "n=256", "k=64", "a=bf16", "groups=7", "--group-sizes", "1,130,1,75,300,0,127",
                                  "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1"],
     "launch control, transposed": ["m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS,
                                    "--group-sizes", MANY, "--arch", "sm_100a",
                                    "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
+    "a scan of three rounds": ["m=482", "n=64", "k=64", "a=bf16", "groups=601", "--group-sizes",
+                               "1,0,0,3,0," * 120 + "2", "--arch", "sm_90a", "--config", "tile=64x32 swap_ab=1"],
     "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
                         "--group-sizes", SKEWED, "--arch", "sm_100a",
                         "--config", "mma=128x64 cluster=2x1 scheduler=static"],
-    "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts",
-                          "--group-sizes", SKEWED, "--arch", "sm_90a",
-                          "--config", "tile=64x128 cluster=1x2"],
+    "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
+                          SKEWED, "--arch", "sm_90a", "--config", "tile=64x128 cluster=1x2"],
     "bands of columns": ["m=129", "n=2056", "k=64", "a=bf16", "groups=2", "--group-sizes", "0,129",
                          "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
 }
@@ -139,12 +139,13 @@ FAULTS = [
     ("numbers of the next group", "const i32 size = sizes_[group];", "const i32 size = sizes_[group + 1];"),
     ("tiles are counted along rows only", "return clusters_of(rows_of(piece), across(piece));",
      "return clusters_along(rows_of(piece));"),
-    ("a lane adds its own", "sum += lane >= step ? lower : 0;", "sum += lower;"),
+    ("a lane adds its own", "end += lane >= step ? lower : 0;", "end += lower;"),
     ("half of the scan", "step < 32; step *= 2", "step < 16; step *= 2"),
-    ("a group's tiles before it", "sums[at] = before + sum - own;", "sums[at] = before + sum;"),
-    ("each 32 groups begin at 0", "before += __shfl_sync(~0u, sum, 31);", "before = __shfl_sync(~0u, sum, 31);"),
-    ("the last of 32 groups is left out", "__shfl_sync(~0u, sum, 31)", "__shfl_sync(~0u, sum, 30)"),
-    ("32 groups only", "at < count + lane; at += 32", "at < 32; at += 32"),
+    ("a lane's tiles before it", "u32 begin = before + end - sum;", "u32 begin = before + end;"),
+    ("a lane's groups begin together", "begin += own[i];", ""),
+    ("each round begins at 0", "before += __shfl_sync(~0u, end, 31);", "before = __shfl_sync(~0u, end, 31);"),
+    ("the last lane is left out", "__shfl_sync(~0u, end, 31)", "__shfl_sync(~0u, end, 30)"),
+    ("a round only", "first < kCount; first += 32 * kEach", "first < 32 * kEach; first += 32 * kEach"),
     ("the list is too short", "first_[kPieces] = total;", "first_[kPieces] = total - 1;"),
     ("the first tile belongs to the group before", "first_[middle] > entry", "first_[middle] >= entry"),
     ("tiles counted from the first group", "place_of(entry - first_[piece], rows", "place_of(entry, rows"),
@@ -389,9 +390,8 @@ def main():
                  for problems, faults in families for name, before, after in faults[::EVERY]]
         jobs += [(UNTIMELY[0], partial(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
                                        ("[race]",), *UNTIMELY[1:])),
-                 (UNTIMELY_ADDRESSES[0],
-                  partial(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
-                          ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
+                 (UNTIMELY_ADDRESSES[0], partial(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
+                                                 ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
         sys.exit(report(workers, jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
                                *REDUCED_FAULTS, *SORTED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
 

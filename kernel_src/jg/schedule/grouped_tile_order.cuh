@@ -88,9 +88,8 @@ class GroupedTileOrder {
     // Counts.
     JG_DEVICE void prepare() const
     {
-        const u32 total = add_up(kPieces, first_, [&](u32 piece) {
-            return clusters_of(rows_of(piece), across(piece));
-        });
+        const u32 total = add_up<kPieces>(
+            first_, [&](u32 piece) { return clusters_of(rows_of(piece), across(piece)); });
         if (threadIdx.x % 32 == 0) {
             first_[kPieces] = total;
             if constexpr (kHalvesLast) {
@@ -98,8 +97,8 @@ class GroupedTileOrder {
             }
         }
         if constexpr (kPadsScales) {
-            add_up(kGroups, first_ + kScaleRows,
-                   [&](u32 group) { return Rows::padded_rows(rows_.of(group)); });
+            add_up<kGroups>(first_ + kScaleRows,
+                            [&](u32 group) { return Rows::padded_rows(rows_.of(group)); });
         }
     }
 
@@ -175,25 +174,46 @@ class GroupedTileOrder {
         return entries > clusters && 2 * left <= clusters ? left : 0;
     }
 
-    // Sums of what `count_of` says of each of those before, a lane's at a time, and of all.
-    template <class CountOf>
-    static JG_DEVICE u32 add_up(u32 count, u32 *sums, CountOf count_of)
+    // Sums of what `count_of` says of each of those before, and of all. A lane has up to
+    // kMostEach neighbours at a time, whose numbers are on their way together: one by one
+    // each round waits for L2.
+    enum : u32 { kMostEach = 8 };
+    template <u32 kCount, class CountOf>
+    static JG_DEVICE u32 add_up(u32 *sums, CountOf count_of)
     {
+        constexpr u32 kRounds = ceil_div(kCount, 32);
+        constexpr u32 kEach = kRounds < kMostEach ? kRounds : kMostEach;
         const u32 lane = threadIdx.x % 32;
         u32 before = 0;
 #pragma unroll 1
-        for (u32 at = lane; at < count + lane; at += 32) {
-            u32 sum = at < count ? count_of(at) : 0;
-            const u32 own = sum;
+        for (u32 first = 0; first < kCount; first += 32 * kEach) {
+            const u32 at = first + lane * kEach;
+            u32 own[kEach];
+            u32 sum = 0;
+#pragma unroll
+            for (u32 i = 0; i < kEach; ++i) {
+                own[i] = count_of(min_u32(at + i, kCount - 1));
+            }
+#pragma unroll
+            for (u32 i = 0; i < kEach; ++i) {
+                own[i] = at + i < kCount ? own[i] : 0;
+                sum += own[i];
+            }
+            u32 end = sum; // of the lanes up to this one
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
-                const u32 lower = __shfl_up_sync(~0u, sum, step);
-                sum += lane >= step ? lower : 0;
+                const u32 lower = __shfl_up_sync(~0u, end, step);
+                end += lane >= step ? lower : 0;
             }
-            if (at < count) {
-                sums[at] = before + sum - own;
+            u32 begin = before + end - sum;
+#pragma unroll
+            for (u32 i = 0; i < kEach; ++i) {
+                if (at + i < kCount) {
+                    sums[at + i] = begin;
+                }
+                begin += own[i];
             }
-            before += __shfl_sync(~0u, sum, 31);
+            before += __shfl_sync(~0u, end, 31);
         }
         return before;
     }
