@@ -549,6 +549,7 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kLongSnippet", has_long_snippet(problem, config), out);
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->launch.pdl, out);
+    print_flag("kNextAtEnd", derived->next_at_end, out);
     print_name("FirstLoads", "kFirstLoads", matrix_names[derived->first_loads], out);
     print_number("kResident", jg_max(config->launch.resident, 1), out);
     print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);

@@ -79,6 +79,7 @@ struct Config {
     enum : bool { kLongSnippet = false };
     enum : bool { kRasterAlongM = false };
     enum : bool { kPdl = false };
+    enum : bool { kNextAtEnd = false };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };

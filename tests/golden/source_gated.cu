@@ -78,6 +78,7 @@ struct Config {
     enum : bool { kLongSnippet = false };
     enum : bool { kRasterAlongM = true };
     enum : bool { kPdl = true };
+    enum : bool { kNextAtEnd = false };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };

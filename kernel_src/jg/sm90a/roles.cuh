@@ -68,20 +68,18 @@ struct Roles {
 
 // What a load thread does at its end: the neighbours' arrivals have come, and the CTA may
 // end. In a CTA of its own that only delays the next grid's start until the inputs are used
-// up (measured: 6 % of 256^3). That grid's CTAs take multiprocessors as they come free:
-// where each CTA has one tile, and teams that fold end late, they lie apart that share
-// inputs. Then it begins when all has ended (0.86 of 1024x1024x4096 and 0.98 of 1024^3 on
-// an H200; of several waves 1.005, of parts of K 1.035).
+// up (measured: 6 % of 256^3). That grid's CTAs take multiprocessors as they come free, so
+// that those lie apart that share inputs. Where each CTA has one tile it may be worth more
+// that they lie in order: with Config::kNextAtEnd it begins when all has ended.
 template <class Kernel, class Producer>
 JG_DEVICE void finish_loading(const Kernel &kernel, Producer &tiles)
 {
     using Config = typename Kernel::ConfigT;
     tiles.drain();
     if constexpr (Config::kPdl && Config::kResident == 1) {
-        const bool is_late =
-            Kernel::Snippet::kReduces && Config::kSplitK == 1 &&
-            kernel.scheduler.order().total() <= gridDim.x / Kernel::Cluster::kSize;
-        if (!is_late) {
+        const bool is_held = Config::kNextAtEnd && kernel.scheduler.order().total() <=
+                                                       gridDim.x / Kernel::Cluster::kSize;
+        if (!is_held) {
             ptx::launch_dependent_grids();
         }
     }

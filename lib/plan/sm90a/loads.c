@@ -8,8 +8,10 @@
 #include "plan/split.h"
 
 enum {
-    SHARED_ROWS = 256
-}; /* of which each warpgroup has two blocks, one after the other */
+    SHARED_ROWS = 256, /* of which each warpgroup has two blocks, one after the other */
+    LEAST_HELD_ELEMS = 64 * 64, /* narrower ones stream weights */
+    MOST_HELD_ELEMS = 128 * 128 - 1
+};
 
 int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
                          const jit_gemm_dim *size, int tile, bool is_one_box)
@@ -51,6 +53,24 @@ bool jg_sm90a_shares_short(const struct jg_trial *trial)
            jg_product_gate_rows(product) == 1 && !output->reduces &&
            output->loads_per_step == 0 && !jg_scale_is_square(&product->d.scale) &&
            !has_column_scales;
+}
+
+/* Where CTAs end at different times, because their epilogues take long. H200, launches
+ * behind each other: reductions 0.86 of 1024x1024x4096 and 0.98 of 1024^3 (parts of K
+ * 1.035); 84 products with silu, sigmoid, gelu or swiglu in tiles from 64x64 to 64x192
+ * 0.972 on average, 0.85 to 1.03, in 128x128 1.006, and 78 without functions 0.998
+ * (2026-11-28-h200-next-at-end.jsonl). 1x4096x4096 and 8x6144x4096 took 1.04. */
+bool jg_sm90a_holds_next(const struct jg_trial *trial)
+{
+    const int elems = trial->config.layout.tile_m * trial->config.layout.tile_n;
+    const struct jg_output *output = &trial->derived.output;
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    const bool computes = epilogue != NULL && epilogue->long_calls > 0 &&
+                          output->loads_per_step == 0 &&
+                          trial->product.group_by == JIT_GEMM_GROUP_NONE;
+    return trial->config.launch.split_k == 1 &&
+           (output->reduces ||
+            (computes && elems >= LEAST_HELD_ELEMS && elems <= MOST_HELD_ELEMS));
 }
 
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial)

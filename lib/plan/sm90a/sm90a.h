@@ -113,6 +113,10 @@ int jg_sm90a_turned_slices(const struct jg_trial *trial);
 /* Do both math warpgroups multiply rows of a tile of which a group has no more than half?
  * When the way out is chosen. */
 bool jg_sm90a_shares_short(const struct jg_trial *trial);
+/* Does the next grid begin when all of this one has ended, where each CTA has one tile,
+ * though it might when the inputs are used up (jg/sm90a/roles.cuh)? When the way out is
+ * chosen. */
+bool jg_sm90a_holds_next(const struct jg_trial *trial);
 /* Are those boxes of a tile of A left out of which a group has no rows? */
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial);
 
