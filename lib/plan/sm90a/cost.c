@@ -97,6 +97,10 @@
 /* A block of K where a cluster shares the smaller input only, for one that shares the
  * larger. */
 #define SMALLER_SHARED 1.03
+/* The same of one that shares columns between tiles of 64 rows, in one wave: 24 problems
+ * took 1.02 to 1.43 times as long in 2x1 as in single CTAs, 1.24 on average
+ * (2026-11-28-h200-one-wave.jsonl). */
+#define SHORT_SHARED 1.22
 /* The same in a cluster, where scales of blocks are multiplied in and a warpgroup has two
  * blocks of 64 rows, after which it gives a stage back: on an H100 clusters of 256x128 took
  * 1.02 to 1.12 times as long as CTAs by themselves, 128x192 0.98. Where columns have scales
@@ -164,20 +168,9 @@
 /* A copy of TMA that brings a row which an index names: with 64, 128 and 256 of them in a
  * block 4096^3 of bf16 takes 188, 242 and 486 us on an H200, of 175. */
 #define ROW_BOX_CLK 11.0
-#define FILL_CLK    1500.0
 /* Bytes of lines that threads copy and shift, per clock. */
-#define SHIFTED_BYTES_CLK 11.5
-#define LAUNCH_US         2.0
-/* Barriers of a cluster at its begin and end, and what its members wait for each other
- * within the ring. */
-#define CLUSTER_CLK         1400.0
-#define CLUSTER_LATENCY_CLK 1000.0
-/* Where K is split: bytes per clock of a tile's partial sums that a CTA moves to or from
- * L2, and clocks until one CTA knows what another has stored: fitted to 25 runs with 2 to
- * 64 parts that are stored at the same time (2026-11-26-h100-parts.jsonl). */
-#define SUMS_BYTES_CLK 56.0
-#define LEAST_MOVE_CLK 250.0 /* however few bytes a part has */
-#define HAND_ON_CLK    1500.0
+#define SHIFTED_BYTES_CLK   11.5
+#define CLUSTER_LATENCY_CLK 1000.0 /* members of a cluster wait for each other */
 
 /* Where CTAs that have the same part of K share inputs: bytes per clock that each draws,
  * and that come to it in all; and what all CTAs of a GPC draw at most, of inputs that L2
@@ -197,8 +190,6 @@
 #define LONG_RING_STAGES 6
 /* Multiprocessors that most GPCs have. */
 #define MOST_GPCS_SMS 16
-/* Of a launch whose clusters of more than two have no place beside the one before. */
-#define CROWDED_US 0.3
 /* What the multiprocessors of a GPC draw from L2, all together: clusters of parts have
  * little of it in common. Up to seven of them were seen to have a GPC each; of more, which
  * leave no GPC empty, as many lie in one as it holds, and draw a little more. */
@@ -208,17 +199,12 @@
 #define SPREAD_CLUSTERS    7
 #define LEAST_GPC_PARTS    3 /* smaller clusters lie where there is room */
 
-/* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
- * both share, and the part of these that shows beside the other's products. Fitted, as the
- * two below, to bench/results/2026-11-24-h200-pingpong.txt. */
-#define PINGPONG_EPILOGUE 1.5
-#define PINGPONG_SHOWN    0.3
-/* Their products, for those of a tile that both share, in CTAs of several where no matrix
- * is read: 15 products of 100 to 1600 us in tiles of 128 to 192 columns took 0.96 of what
- * was predicted without it, 0.92 to 0.99 (2026-11-26-h200-second-turns.jsonl); fitted
- * with that day's other runs. Not beside long calls, which 24 of 24 pairs say
- * (2026-11-27-h200-elementwise-tiles.jsonl): 128x128 in turn took 1.01 to 1.08 of 128x256
- * where 0.98 to 1.00 were predicted with it. */
+/* Products of warpgroups that take tiles in turn, for those of a tile that both share, in
+ * CTAs of several where no matrix is read: 15 products of 100 to 1600 us in tiles of 128 to
+ * 192 columns took 0.96 of what was predicted without it, 0.92 to 0.99
+ * (2026-11-26-h200-second-turns.jsonl); fitted with that day's other runs. Not beside long
+ * calls, which 24 of 24 pairs say (2026-11-27-h200-elementwise-tiles.jsonl): 128x128 in
+ * turn took 1.01 to 1.08 of 128x256 where 0.98 to 1.00 were predicted with it. */
 #define PINGPONG_PART  0.95
 #define PINGPONG_WAVES 3.0
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
@@ -497,10 +483,9 @@ static double count_ring_clk(const struct jg_trial *trial)
     const int stages = trial->config.pipeline.stages;
     const double streamed_bytes = (double)trial->derived.busy_ctas * stages *
                                   trial->config.layout.tile_m * (double)JG_ROW_BYTES;
-    const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
     const double latency_clk = LOAD_LATENCY_CLK +
                                MEMORY_LATENCY_CLK * memory_part_of(trial) +
-                               (meets ? CLUSTER_LATENCY_CLK : 0.0);
+                               (jg_sm90a_meets(trial) ? CLUSTER_LATENCY_CLK : 0.0);
     const bool is_full =
         trial->product.d_is_transpose && streamed_bytes >= (double)JG_SM90A_STREAMED_BYTES;
     return is_full || jg_sm90a_is_filled_once(trial) ? 0.0 : latency_clk / stages;
@@ -530,7 +515,13 @@ static double scaled_slowness_of(const struct jg_trial *trial)
 
 static double sharing_slowness_of(const struct jg_trial *trial)
 {
-    return (shares_smaller_input(&trial->config.layout) ? SMALLER_SHARED : 1.0) *
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const bool is_short = layout->tile_m == 64 && layout->cluster_m > 1 &&
+                          trial->config.launch.split_k == 1 &&
+                          jg_raster_has_one_wave(trial);
+    return (is_short                       ? SHORT_SHARED
+            : shares_smaller_input(layout) ? SMALLER_SHARED
+                                           : 1.0) *
            scaled_slowness_of(trial);
 }
 
@@ -583,12 +574,10 @@ static double count_tile_clk(const struct jg_trial *trial)
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
                               output->loads_per_step == 0 && !epilogue.has_long_calls;
-        const double own_clk =
-            blocks_clk + PINGPONG_EPILOGUE * epilogue.tile + epilogue.own;
+        const double own_clk = blocks_clk + epilogue.alone + epilogue.own;
         return jg_larger(epilogue.least, (has_many ? PINGPONG_PART : 1.0) *
                                                  jg_larger(blocks_clk, own_clk / 2.0) +
-                                             PINGPONG_SHOWN * epilogue.tile +
-                                             epilogue.random);
+                                             epilogue.shown + epilogue.random);
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
@@ -653,33 +642,6 @@ static double last_slowness_of(const struct jg_trial *trial, const struct rounds
 static double us_of(double clk)
 {
     return clk / CLOCK_HZ * 1e6;
-}
-
-/* Behind and before all rounds. */
-static double count_ends_clk(const struct jg_trial *trial)
-{
-    const bool pingpong = trial->config.layout.pingpong != 0;
-    const double last_clk =
-        pingpong ? PINGPONG_EPILOGUE * jg_sm90a_epilogue_clk(trial).tile : 0.0;
-    const struct jg_split_cost split = jg_split_cost_of(trial);
-    const bool meets = shares_inputs(trial) && !has_shared_parts(trial);
-    const double fixed_clk = FILL_CLK + (meets ? CLUSTER_CLK : 0.0);
-    const bool has_tail = trial->config.launch.split_tail > 0;
-    const double rounds = has_tail ? 1.0 : ceil(trial->derived.waves);
-    return last_clk + fixed_clk + jg_sm90a_next_turns_clk(trial, rounds) +
-           rounds *
-               (split.waits * HAND_ON_CLK +
-                split.moves * jg_larger(split.sums_bytes / SUMS_BYTES_CLK, LEAST_MOVE_CLK));
-}
-
-/* A launch begins while the one before still has multiprocessors, if there is a place. */
-static double count_launch_us(const struct jg_trial *trial)
-{
-    const int resident = jg_resident_ctas(&trial->config, trial->facts);
-    const bool is_crowded = jg_cluster_parts(&trial->config) > 1 &&
-                            jg_cluster_ctas(&trial->config) > 2 &&
-                            trial->derived.grid_ctas > resident / 2;
-    return LAUNCH_US + (is_crowded ? CROWDED_US : 0.0);
 }
 
 /* Are the tiles along the smaller input whole, neighbours in an order that goes along the
@@ -768,7 +730,7 @@ static double tile_slowness_of(const struct jg_trial *trial)
 static double predict_rounds_us(const struct jg_trial *trial, double memory_us)
 {
     const struct rounds rounds = count_rounds(trial);
-    const double whole_us = us_of(rounds.whole_clk + count_ends_clk(trial));
+    const double whole_us = us_of(rounds.whole_clk + jg_sm90a_ends_clk(trial));
     const double last_us = us_of(rounds.last_clk);
     if (memory_us <= whole_us + last_us || find_smaller(trial).size > MOST_FEW_ROWS) {
         return jg_overlap(whole_us + last_us, memory_us);
@@ -794,6 +756,6 @@ void jg_sm90a_predict(struct jg_trial *trial)
     const double memory_us = bytes / memory_bytes_s * memory_slowness_of(trial) * 1e6;
     trial->derived.predicted_us =
         predict_rounds_us(trial, memory_us) * tile_slowness_of(trial) +
-        count_launch_us(trial) + trial->derived.repack_us;
+        jg_sm90a_launch_us(trial) + trial->derived.repack_us;
     trial->product = asked;
 }

@@ -20,6 +20,13 @@
 #define REDUCED_ELEMS_CLK        50.0
 #define REDUCED_COLUMN_ELEMS_CLK 17.0
 #define REDUCED_TURN_ELEMS_CLK   1.5
+/* Where warpgroups take tiles in turn: clocks of an epilogue of one for those of one that
+ * both share, and the part of these that shows beside the other's products. Fitted to
+ * bench/results/2026-11-24-h200-pingpong.txt. Nothing shows in two rounds, where each has
+ * one tile: 61 fresh choices that change with it take 0.969 of the time, 0.84 to 1.11
+ * (2026-11-28-h200-round-sizes.jsonl). */
+#define ALONE_FACTOR 1.5
+#define SHOWN_PART   0.3
 /* A store tile more than whole lines of 128 bytes would be: 4096x24576x1536 and
  * 4096x14336x4096 took 3 and 2 percent more in tiles of 128x224, whose store tiles have
  * rows of 64 bytes, than in 128x256 (2026-11-26-h200-turns.jsonl). */
@@ -153,8 +160,12 @@ struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
     const bool in_turn = trial->config.layout.pingpong != 0;
     const double elements =
         (double)trial->config.layout.tile_m * trial->config.layout.tile_n;
+    const double tile_clk = count_shared_clk(trial);
+    const bool has_one_each = trial->derived.waves > 1.0 && trial->derived.waves <= 2.0;
     return (struct jg_sm90a_epilogue_clk){
-        .tile = count_shared_clk(trial),
+        .tile = tile_clk,
+        .alone = in_turn ? ALONE_FACTOR * tile_clk : 0.0,
+        .shown = in_turn && !has_one_each ? SHOWN_PART * tile_clk : 0.0,
         .own = in_turn ? elements * count_reduced_clk(trial) : 0.0,
         .random =
             in_turn && is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0,

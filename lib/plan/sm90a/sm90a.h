@@ -135,9 +135,10 @@ static inline bool jg_sm90a_shifts_lines(const struct jg_product *product)
 
 /* Clocks of an epilogue. */
 struct jg_sm90a_epilogue_clk {
-    double tile;   /* where both warpgroups end a tile together */
-    double own;    /* of a warpgroup that takes tiles in turn, besides, in its own time */
-    double random; /* the same, beside the other warpgroup's products */
+    double tile; /* where both warpgroups end a tile together */
+    /* Of a warpgroup that takes tiles in turn: all of one by itself; what it takes besides,
+     * in its own time; what shows beside the other's products, and of random numbers. */
+    double alone, own, shown, random;
     double narrow_stores; /* of tiles that both share */
     double least;         /* of a tile, whatever it multiplies: its stores */
     bool has_long_calls;  /* of functions of the snippet */
@@ -176,6 +177,13 @@ double jg_sm90a_pair_reads_clk(const struct jg_trial *trial);
 /* What a CTA's tiles after its first one take besides, of `rounds`, where warpgroups have
  * blocks of K in turn. */
 double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds);
+/* Do CTAs that share inputs wait for each other? Those of parts of K in one cluster do so
+ * beside what else they wait for. */
+bool jg_sm90a_meets(const struct jg_trial *trial);
+/* Clocks behind and before all rounds of tiles, and what a launch takes: it begins while
+ * the one before still has multiprocessors, if there is a place. */
+double jg_sm90a_ends_clk(const struct jg_trial *trial);
+double jg_sm90a_launch_us(const struct jg_trial *trial);
 /* The cost model, for comparing candidates; after all else of the trial is derived. */
 void jg_sm90a_predict(struct jg_trial *trial);
 
