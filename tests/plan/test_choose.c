@@ -551,7 +551,9 @@ Test(choose, tiles_of_more_ctas_than_a_grid_has_are_refused)
         jg_error_text());
 }
 
-/* ... whatever a batch of them is multiplied by. */
+/* ... whatever a batch of them is multiplied by. A multiprocessor of the first would have
+ * more than 2^63 blocks of K, which a number that wraps around takes for few: its trace
+ * says how many stages they need. */
 Test(choose, tiles_that_no_number_counts_are_refused)
 {
     for (int i = 0; i < 2; i++) {
@@ -559,9 +561,16 @@ Test(choose, tiles_that_no_number_counts_are_refused)
             i == 0 ? "m=2147483646 n=16 k=2147483646 a=bf16 batch=1048576 dynamic=k"
                    : "m=524288 n=524288 k=64 a=bf16 batch=2147483647 workspace=64m");
         struct jg_choice choice;
+        struct jg_str trace = {0};
+
         cr_expect_eq(jg_config_choose(plan_hopper(), &problem,
-                                      &plan_hopper()->default_facts, &choice, NULL),
+                                      &plan_hopper()->default_facts, &choice, &trace),
                      JIT_GEMM_ERR_UNSUPPORTED);
+
+        cr_expect_not_null(
+            strstr(jg_str_text(&trace), "tile=128x16x64 cluster=1x1 stages=12 "), "%s",
+            jg_str_text(&trace));
+        jg_str_free(&trace);
     }
 }
 
