@@ -43,8 +43,8 @@
  * cancelled (pthread_cancel) inside a call: what it holds would stay held.
  *
  * Unloading: a program that loaded the library itself may unload it (dlclose) when no
- * handle and no context is left, whatever other threads' errors are. After a compile that
- * was stopped and went on, it stays loaded.
+ * handle and no context is left. The last error of a thread that lives on is lost then: its
+ * few hundred bytes leak. After a compile that was stopped and went on, it stays loaded.
  *
  * Device addresses cross as `uint64_t` (a CUdeviceptr), streams as `void *` (a CUstream or
  * cudaStream_t; NULL is the default stream), so that no CUDA header is needed.
