@@ -148,7 +148,7 @@ def assemble(
     launch.put_factor("beta", beta)
     for name, array in (("a_scale", a_scale), ("b_scale", b_scale), ("d_scale", d_scale)):
         put_scale(launch, name, array)
-    launch.put_operands(given)
+    launch.put_operands(given, assemble.__kwdefaults__)
     launch.put_groups(group_sizes, group_ns, group_ks, host_group_sizes is not None)
     if host_group_sizes is not None:
         put_host_sizes(launch, host_group_sizes)

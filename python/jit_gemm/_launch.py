@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _shape
@@ -24,9 +24,6 @@ from ._view import HOST, View, look_at
 
 if TYPE_CHECKING:
     from ._context import Context
-
-# Arguments of `Gemm.run` that `gemm` lacks.
-_OF_RUN = ("group_sizes", "host_group_sizes", "group_ns", "group_ks", "a_rows", "d_rows")
 
 # Arrays that have no batch stride: they have the rows, or the part of K, of all groups.
 _STACKED = {
@@ -270,13 +267,13 @@ class Launch:
 
     # -------------------------------------------------------------------------- operands
 
-    def put_operands(self, given: Mapping[str, Any]) -> None:
+    def put_operands(self, given: Mapping[str, Any], of_run: Container[str]) -> None:
+        """What the epilogue has; `of_run` are the names that `Gemm.run` takes beside it."""
         names = [operand.name for operand in self.facts.operands]
         for name in given:
             if name not in names:
                 known = "it has: " + (", ".join(names) or "none")
-                is_of_run = name in _OF_RUN and self.facts.group_by == GroupBy.NONE
-                remedy = f"{known}; Gemm.run takes {name}" if is_of_run else known
+                remedy = f"{known}; Gemm.run takes {name}" if name in of_run else known
                 refuse(name, "the epilogue has no such operand", remedy)
         rows = (_abi.Arg * max(len(names), 1))()
         for operand, arg in zip(self.facts.operands, rows):

@@ -139,6 +139,7 @@ class Indices(CompilerTest):
                 kernel.run(*arrays, **given)
         for given, expected in (
             (groups, "group_sizes: .* no such operand; it has: none; Gemm.run takes group_sizes"),
+            ({"lds": ends}, "lds: .* no such operand; it has: none; Gemm.run takes lds"),
             ({"problem": "groups=3"}, "problem: it has groups, .* make a Gemm"),
         ):
             with self.assertRaisesRegex(jit_gemm.ArgumentError, expected):
