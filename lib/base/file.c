@@ -82,23 +82,45 @@ static int write_whole(int file, const struct jg_str *text)
     return 0;
 }
 
-/* The signal goes to the thread that writes: it waits there meanwhile, and one of ours is
- * taken back. */
-bool jg_file_write(int file, const struct jg_str *text)
+/* One that waits already is somebody else's, and stays. */
+void jg_file_hold_signals(struct jg_write_signals *signals)
+{
+    static const int numbers[] = {SIGXFSZ, SIGPIPE};
+    sigset_t pending;
+    sigemptyset(&signals->held);
+    sigemptyset(&pending);
+    (void)sigpending(&pending);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigismember(&pending, numbers[i]) == 0) {
+            sigaddset(&signals->held, numbers[i]);
+        }
+    }
+    signals->is_held = pthread_sigmask(SIG_BLOCK, &signals->held, &signals->before) == 0;
+}
+
+void jg_file_release_signals(const struct jg_write_signals *signals, int code)
 {
     static const struct timespec now = {0, 0};
-    sigset_t size_signal, pending, before;
-    sigemptyset(&size_signal);
-    sigaddset(&size_signal, SIGXFSZ);
-    const bool is_held = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 0 &&
-                         pthread_sigmask(SIG_BLOCK, &size_signal, &before) == 0;
-    const int code = write_whole(file, text);
-    if (is_held) {
-        while (code == EFBIG && sigtimedwait(&size_signal, NULL, &now) < 0 &&
-               errno == EINTR) {
-        }
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int number = code == EFBIG ? SIGXFSZ : code == EPIPE ? SIGPIPE : 0;
+    if (!signals->is_held) {
+        return;
     }
+    if (number != 0 && sigismember(&signals->held, number) == 1) {
+        sigset_t sent;
+        sigemptyset(&sent);
+        sigaddset(&sent, number);
+        while (sigtimedwait(&sent, NULL, &now) < 0 && errno == EINTR) {
+        }
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+bool jg_file_write(int file, const struct jg_str *text)
+{
+    struct jg_write_signals signals;
+    jg_file_hold_signals(&signals);
+    const int code = write_whole(file, text);
+    jg_file_release_signals(&signals, code);
     errno = code;
     return code == 0;
 }

@@ -3,12 +3,24 @@
 #ifndef JG_BASE_FILE_H
 #define JG_BASE_FILE_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "base/str.h"
 
 /* Reads a file of at most `most_bytes` bytes; appends it. IO naming "path", NO_MEMORY. */
 jit_gemm_status jg_file_read(const char *path, size_t most_bytes, struct jg_str *out);
+/*
+ * A write beyond the limit on sizes sends SIGXFSZ to its thread, one to a pipe that nobody
+ * reads SIGPIPE, and either would end the program. They wait there between hold and
+ * release, which takes back what the write has sent: `code` is its errno value, or 0.
+ */
+struct jg_write_signals {
+    sigset_t held, before;
+    bool is_held;
+};
+void jg_file_hold_signals(struct jg_write_signals *signals);
+void jg_file_release_signals(const struct jg_write_signals *signals, int code);
 /* Writes all of it to an open file; false with errno. A file that grows beyond the limit of
  * the process is EFBIG, and no SIGXFSZ, which would end the program. */
 bool jg_file_write(int file, const struct jg_str *text);

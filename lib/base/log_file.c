@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/str.h"
 
@@ -146,10 +147,13 @@ static void write_line(const struct jg_log_file *file, const char *line, size_t 
     struct stat facts = file->facts;
     const bool is_open = is_still_open(file);
     const int to = is_open ? file->file : open_to_append(file->path, &facts);
+    struct jg_write_signals signals;
     ssize_t written = 0;
+    jg_file_hold_signals(&signals);
     do {
         written = to >= 0 && (is_open || takes_lines(&facts)) ? write(to, line, size) : 0;
     } while (written < 0 && errno == EINTR);
+    jg_file_release_signals(&signals, written < 0 ? errno : 0);
     if (!is_open && to >= 0) {
         close(to);
     }

@@ -3,9 +3,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,47 @@ Test(log_file, nothing_that_goes_wrong_with_writing_is_seen)
     jg_log_destroy(log);
     cr_assert_eq(jg_log_file_open(NULL, "VARIABLE", &file), JIT_GEMM_OK);
     cr_expect_lt(file.file, 0);
+}
+
+static void log_to(const char *value)
+{
+    struct jg_log_file file;
+    cr_assert_eq(jg_log_file_open(value, "VARIABLE", &file), JIT_GEMM_OK);
+    struct jg_log *log = jg_log_create(NULL, NULL, JIT_GEMM_SEVERITY_ERROR, &file);
+    jg_log_line(log, JIT_GEMM_SEVERITY_ERROR, "a line that does not fit");
+    jg_log_destroy(log);
+}
+
+/* Either signal would end the program. */
+Test(log_file, a_full_file_and_a_pipe_that_nobody_reads_send_no_signal)
+{
+    char folder[PATH_SIZE], path[PATH_SIZE + 8], value[PATH_SIZE + 16];
+    make_folder(folder);
+    snprintf(path, sizeof(path), "%s/log", folder);
+    snprintf(value, sizeof(value), "info:%s", path);
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    const int error = dup(STDERR_FILENO);
+    const struct rlimit small = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    const struct rlimit large = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    log_to(value);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &large), 0);
+    cr_assert_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    close(ends[0]);
+    log_to("info");
+    cr_assert_eq(dup2(error, STDERR_FILENO), STDERR_FILENO);
+
+    sigset_t pending;
+    cr_assert_eq(sigpending(&pending), 0);
+    cr_expect_eq(sigismember(&pending, SIGXFSZ) + sigismember(&pending, SIGPIPE), 0);
+    close(ends[1]);
+    close(error);
+    unlink(path);
+    rmdir(folder);
 }
 
 Test(log_file, a_number_that_another_file_has_is_left_alone)
