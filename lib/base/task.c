@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -151,23 +152,37 @@ static void leave(struct running *running)
     (void)pthread_once(&exit_is_watched, watch_exit);
 }
 
-/* Signals are for the program's own threads. */
-static bool start_thread(struct running *running)
+/* Signals are for the program's own threads. 0, or an errno value. */
+static int start_thread(struct running *running)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
+    int code = pthread_attr_init(&attributes);
+    if (code != 0) {
+        return code;
     }
     sigfillset(&all);
-    bool is_started = pthread_attr_setstacksize(&attributes, JG_TASK_STACK_BYTES) == 0 &&
-                      pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-    if (is_started) {
-        is_started = pthread_create(&running->thread, &attributes, run_work, running) == 0;
+    code = pthread_attr_setstacksize(&attributes, JG_TASK_STACK_BYTES);
+    if (code == 0) {
+        code = pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    if (code == 0) {
+        code = pthread_create(&running->thread, &attributes, run_work, running);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     pthread_attr_destroy(&attributes);
-    return is_started;
+    return code;
+}
+
+/* More often a limit than a lack of memory: a container's, say. */
+static jit_gemm_status fail_thread(int code)
+{
+    return jg_fail_system(
+        JIT_GEMM_ERR_NO_MEMORY, "compiler",
+        "raise the limit of processes and threads (ulimit -u, pids.max of a container) or "
+        "of addresses (ulimit -v), or fill the cache beforehand with `jit-gemm prewarm`",
+        "its thread, with a stack of %d MiB, cannot be started: %s",
+        JG_TASK_STACK_BYTES >> 20, strerror(code));
 }
 
 static struct timespec time_after(unsigned ms)
@@ -236,9 +251,10 @@ jit_gemm_status jg_task_run(const struct jg_task *task, bool *ret_is_left)
     if (running == NULL) {
         return jg_fail_memory();
     }
-    if (!start_thread(running)) {
+    const int code = start_thread(running);
+    if (code != 0) {
         free_running(running);
-        return jg_fail_memory();
+        return fail_thread(code);
     }
     pthread_mutex_lock(&running->mutex);
     const bool is_done = wait_for_work(running);

@@ -29,7 +29,7 @@ struct jg_task {
  * Runs a task and waits for it. *ret_is_left: it did not end in time after it was stopped;
  * then OK is returned, and `user` belongs to it; the library stays loaded from then on, and
  * an exit of the process waits for it, for two seconds at most. NO_MEMORY: no thread could
- * be started, nothing ran.
+ * be started, and the error says why; nothing ran.
  */
 jit_gemm_status jg_task_run(const struct jg_task *task, bool *ret_is_left);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -200,4 +202,37 @@ Test(task, a_child_of_a_fork_waits_for_none_of_its_parents)
     let_it_end();
     while (sem_wait(&left.has_ended) != 0) {
     }
+}
+
+/* Of a user who may have no thread more: 0 if the error says so, 2 if there is no such
+ * user. */
+static int exit_code_without_threads(void)
+{
+    enum { NOBODY = 65534 };
+    const struct rlimit none = {0, 0}; /* does not bind root */
+    const struct jg_task task = {.work = fail};
+    bool is_left = false;
+    if ((geteuid() == 0 && setuid(NOBODY) != 0) || setrlimit(RLIMIT_NPROC, &none) != 0) {
+        return 2;
+    }
+    const bool is_refused = jg_task_run(&task, &is_left) == JIT_GEMM_ERR_NO_MEMORY;
+    const char *text = jg_error_text();
+    return is_refused && strstr(text, "a stack of 64 MiB, cannot be started: ") != NULL &&
+                   strstr(text, strerror(EAGAIN)) != NULL && strstr(text, "ulimit -u")
+               ? 0
+               : 1;
+}
+
+Test(task, a_limit_of_threads_is_no_lack_of_memory)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        _exit(exit_code_without_threads());
+    }
+    const int code = exit_code_of(child);
+    if (code == 2) {
+        cr_skip_test("no other user");
+    }
+    cr_expect_eq(code, 0);
 }
