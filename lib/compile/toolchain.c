@@ -14,6 +14,7 @@
 struct jg_toolchain {
     jg_mutex mutex; /* over everything below */
     struct jg_library_paths paths;
+    size_t used_path;                 /* that search ended at; 0 until then */
     struct jg_compiler *compiler;     /* NULL until it is opened */
     struct jg_str recorded_signature; /* from the cache; kept as long as the toolchain */
     struct jg_nvjitlink linker;       /* version 0 until it is opened */
@@ -261,6 +262,7 @@ static enum path_result search_paths(struct jg_toolchain *toolchain, bool need_c
         const enum path_result used = try_path(toolchain, toolchain->paths.paths[i],
                                                need_compiler, cache, log, reasons);
         if (used != PATH_PASSED) {
+            toolchain->used_path = i;
             return used;
         }
     }
@@ -349,13 +351,15 @@ jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
     return JIT_GEMM_OK;
 }
 
-/* Called with the mutex held. */
+/* Called with the mutex held. Looked for beside the compiler whose code it is to read: one
+ * of an older toolkit that the search has passed may not know that. */
 static jit_gemm_status open_linker(struct jg_toolchain *toolchain, struct jg_str *reasons)
 {
     if (toolchain->linker.version != 0) {
         return JIT_GEMM_OK;
     }
-    const char *beside = toolchain->paths.count > 0 ? toolchain->paths.paths[0] : NULL;
+    const char *beside =
+        toolchain->paths.count > 0 ? toolchain->paths.paths[toolchain->used_path] : NULL;
     return jg_nvjitlink_open(beside, &toolchain->linker, reasons);
 }
 
