@@ -87,16 +87,35 @@ static const char *text_of_policy(jit_gemm_policy policy)
     return "unknown";
 }
 
+/* A driver loads machine code of its own major release and of older ones. */
+static void describe_older_driver(const jit_gemm_context *context, int compiler_version,
+                                  struct jg_str *out)
+{
+    if (context->device == NULL || context->device->driver->takes_ptx) {
+        return;
+    }
+    const int driver_version = context->device->facts.driver_version;
+    if (compiler_version / 1000 > driver_version / 1000) {
+        jg_str_printf(out,
+                      "compiler: it is of CUDA %d, and the driver of CUDA %d may not load "
+                      "what it makes; update the driver, or take NVRTC %d\n",
+                      compiler_version / 1000, driver_version / 1000,
+                      driver_version / 1000);
+    }
+}
+
 /* The compiler's own line; without a compiler only what is cached can be created. */
 static jit_gemm_status describe_compiler(const jit_gemm_context *context,
                                          struct jg_str *out)
 {
+    int version = 0;
     jg_str_puts(out, "compiler: ");
     const jit_gemm_status status =
-        jg_toolchain_describe(context->toolchain, context->cache, out);
+        jg_toolchain_describe(context->toolchain, context->cache, out, &version);
     if (out->size > 0 && out->data[out->size - 1] != '\n') {
         jg_str_puts(out, "\n");
     }
+    describe_older_driver(context, version, out);
     return status;
 }
 

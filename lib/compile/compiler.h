@@ -41,6 +41,7 @@ struct jg_compiler {
     const char *signature;
     /* Where it was loaded from, for a person; "" if it is no file. */
     const char *path;
+    int version; /* 1000 * major + 10 * minor, as the driver counts; 0: unknown */
     /* Thread-safe. COMPILE (diagnostics and log in the error record), NO_COMPILER,
      * NO_MEMORY, CANCELLED, INTERNAL; of an epilogue in LTO-IR also ARGUMENT and
      * UNSUPPORTED. */

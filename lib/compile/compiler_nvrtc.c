@@ -382,6 +382,7 @@ jit_gemm_status jg_compiler_nvrtc_create(struct jg_nvrtc *nvrtc,
     }
     compiler->base.signature = compiler->signature.data;
     compiler->base.path = jg_str_text(&nvrtc->path);
+    compiler->base.version = nvrtc->version;
     compiler->base.compile = compile_unit;
     compiler->base.destroy = destroy_nvrtc_compiler;
     *ret_compiler = &compiler->base;

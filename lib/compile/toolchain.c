@@ -338,7 +338,8 @@ jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,
 }
 
 jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
-                                      struct jg_cache *cache, struct jg_str *out)
+                                      struct jg_cache *cache, struct jg_str *out,
+                                      int *ret_version)
 {
     struct jg_compiler *compiler = NULL;
     const jit_gemm_status status = jg_toolchain_compiler(toolchain, cache, NULL, &compiler);
@@ -348,6 +349,7 @@ jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
     }
     jg_str_printf(out, "%s (%s)", compiler->signature,
                   compiler->path[0] != '\0' ? compiler->path : "built in");
+    *ret_version = compiler->version;
     return JIT_GEMM_OK;
 }
 

@@ -57,9 +57,11 @@ void jg_toolchain_remember(struct jg_cache *cache, struct jg_log *log,
                            const char *signature);
 
 /* One line for a person: version and path of the library, or why there is none. Opens the
- * library. NO_COMPILER or OK; the line is appended either way. */
+ * library. NO_COMPILER or OK; the line is appended either way. *ret_version: as that of
+ * struct jg_compiler. */
 jit_gemm_status jg_toolchain_describe(struct jg_toolchain *toolchain,
-                                      struct jg_cache *cache, struct jg_str *out);
+                                      struct jg_cache *cache, struct jg_str *out,
+                                      int *ret_version);
 
 struct jg_nvjitlink;
 /* nvJitLink, opened at the first call. It belongs to the toolchain and may be used by many

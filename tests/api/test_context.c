@@ -216,6 +216,33 @@ Test(context, missing_compiler_says_what_was_tried)
     api_fixture_close(&fixture);
 }
 
+/* The stand-in for NVRTC is of version 98.0. */
+Test(context, compiler_of_a_newer_release_than_the_driver_is_described)
+{
+    static const struct {
+        int driver;
+        bool is_older;
+    } rows[] = {{13000, true}, {97090, true}, {98000, false}, {99000, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct api_fixture fixture;
+        jit_gemm_context_options options = api_fixture_options(&fixture);
+        options.nvrtc = JG_FAKE_NVRTC_FLOW;
+        fixture.fake->version = rows[i].driver;
+        cr_assert_eq(jit_gemm_context_create(&options, &fixture.context), JIT_GEMM_OK);
+        char text[4096];
+
+        cr_expect_eq(jit_gemm_context_describe(fixture.context, text, sizeof(text), NULL),
+                     JIT_GEMM_OK);
+
+        cr_expect_not_null(strstr(text, "compiler: nvrtc 98.0"), "%s", text);
+        cr_expect_eq(strstr(text, "compiler: it is of CUDA 98, and the driver of CUDA ") !=
+                         NULL,
+                     rows[i].is_older, "%s", text);
+        fixture.fake->version = 13000;
+        api_fixture_close(&fixture);
+    }
+}
+
 Test(context, describe_measures_and_cuts)
 {
     struct api_fixture fixture;
