@@ -139,8 +139,7 @@ class Blocks(unittest.TestCase):
                     if word == "test" and words[i - 1] == "meson" and "build-fuzz" not in words:
                         for name in re.sub(r"-[Ct] \S+|&&.*", "", " ".join(words[i + 1:])).replace("--suite ", "--").split():
                             known = suites if name.startswith("--") else names
-                            pattern = name.removeprefix("--").replace("*", ".*")
-                            self.assertTrue(any(re.fullmatch(pattern, one) for one in known), f"{place}: {name}")
+                            self.assertIn(name.removeprefix("--"), known, place)  # Meson before 1.2 takes no patterns
 
     def test_commands_run(self):
         if call([TOOL, "build", "64x64x64", "bf16", "--arch", "sm_90a", "--no-cache", "-o", "/dev/null"]).returncode:
