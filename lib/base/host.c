@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/host.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -67,13 +68,26 @@ static int64_t read_available_memory(struct files *files)
                : INT64_MAX;
 }
 
+#define MOST_PROCESSORS ((size_t)1 << 16)
+
+/* Those that this thread may run on. A kernel that was made for more than 1024 refuses a
+ * set of so many, whatever the machine has. */
 static int64_t count_processors(void)
 {
-    cpu_set_t processors;
-    CPU_ZERO(&processors);
-    return sched_getaffinity(0, sizeof(processors), &processors) == 0
-               ? jg_max(CPU_COUNT(&processors), 1)
-               : 1;
+    int64_t count = 0;
+    bool is_too_small = true;
+    for (size_t room = CPU_SETSIZE; is_too_small && room <= MOST_PROCESSORS; room *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(room);
+        cpu_set_t *processors = jg_alloc(bytes);
+        if (processors == NULL) {
+            break;
+        }
+        const bool is_read = sched_getaffinity(0, bytes, processors) == 0;
+        is_too_small = !is_read && errno == EINVAL;
+        count = is_read ? CPU_COUNT_S(bytes, processors) : 0;
+        jg_free(processors);
+    }
+    return jg_max(count, 1);
 }
 
 /* ---------------------------------------------------------------------- control groups */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What control groups leave of a machine, in trees that look like theirs. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/host.h"
@@ -44,6 +47,39 @@ static void put(const char *path, const char *text)
 }
 
 TestSuite(host, .init = set_up, .fini = tear_down);
+
+/* In place of the C library's: what a kernel says that was made for many processors. */
+static int processors_of_kernel, processors_to_run_on;
+
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *ret_set)
+{
+    memset(ret_set, 0, bytes);
+    if (processors_of_kernel == 0) {
+        return syscall(SYS_sched_getaffinity, process, bytes, ret_set) < 0 ? -1 : 0;
+    }
+    if (8 * bytes < (size_t)processors_of_kernel) {
+        errno = EINVAL;
+        return -1;
+    }
+    for (int i = 1; i <= processors_to_run_on; i++) {
+        CPU_SET_S((size_t)(processors_of_kernel - i), bytes, ret_set);
+    }
+    return 0;
+}
+
+Test(host, processors_are_counted_whatever_the_kernel_was_made_for)
+{
+    static const int rows[] = {64, 1024, 1025, 8192, 65536};
+    processors_to_run_on = 48;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        processors_of_kernel = rows[i];
+
+        cr_expect_eq(jg_host_read(root).processors, 48, "%d", rows[i]);
+    }
+    processors_of_kernel = 1 << 20; /* more than is asked for */
+
+    cr_expect_eq(jg_host_read(root).processors, 1);
+}
 
 Test(host, machine_without_groups_has_what_it_has)
 {
