@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The measuring of jit-gemm tune: candidates, their kernels, their times. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "tune.h"
 
 enum { MOST_THREADS = 16 };
@@ -78,19 +78,15 @@ static void *make_kernels(void *user)
     return NULL;
 }
 
-/* By processors, as a prewarm. This thread works too. */
+/* By as many as a prewarm takes. This thread works too. */
 static void make_all(struct queue *queue)
 {
     pthread_t threads[MOST_THREADS];
-    cpu_set_t processors;
-    size_t started = 0, wanted = 1;
+    const size_t jobs = (size_t)jg_host_jobs("");
+    const size_t count = queue->problem->candidate_count;
+    const size_t wanted = jobs < count ? jobs : count;
+    size_t started = 0;
 
-    CPU_ZERO(&processors);
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0) {
-        wanted = (size_t)CPU_COUNT(&processors);
-    }
-    wanted =
-        wanted < queue->problem->candidate_count ? wanted : queue->problem->candidate_count;
     while (started + 1 < wanted && started < MOST_THREADS &&
            pthread_create(&threads[started], NULL, make_kernels, queue) == 0) {
         started++;

@@ -19,9 +19,7 @@
 #include "compile/makers.h"
 #include "plan/text.h"
 
-/* Host memory that one compile may need. */
-#define JG_BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
-#define JG_JOBS_MAX      64
+#define JG_JOBS_MAX 64
 
 /* One kernel of the manifest for one architecture: of a problem, of a band of one, or one
  * beside products. */
@@ -239,12 +237,7 @@ static void *work_through_tasks(void *user)
 /* As many as there are processors, and memory for one compile each. */
 static size_t count_jobs(uint32_t wanted, size_t total)
 {
-    int64_t jobs = wanted;
-    if (jobs == 0) {
-        const struct jg_host host = jg_host_read("");
-        jobs = jg_min(host.processors, host.free_bytes / JG_BYTES_PER_JOB);
-    }
-    jobs = jg_min(jg_max(jobs, 1), JG_JOBS_MAX);
+    const int64_t jobs = jg_min(wanted > 0 ? wanted : jg_host_jobs(""), JG_JOBS_MAX);
     return (size_t)jg_min(jobs, (int64_t)total);
 }
 

@@ -203,6 +203,15 @@ struct jg_host jg_host_read(const char *root)
     return host;
 }
 
+/* That a compile takes. */
+#define BYTES_PER_JOB (INT64_C(512) * 1024 * 1024)
+
+int64_t jg_host_jobs(const char *root)
+{
+    const struct jg_host host = jg_host_read(root);
+    return jg_max(jg_min(host.processors, host.free_bytes / BYTES_PER_JOB), 1);
+}
+
 int64_t jg_host_free_addresses(void)
 {
     struct rlimit limit;

@@ -16,6 +16,9 @@ struct jg_host {
  * sets no limit; without the memory to read it none is free. */
 struct jg_host jg_host_read(const char *root);
 
+/* How many compiles may run at a time: each has a processor and memory. At least 1. */
+int64_t jg_host_jobs(const char *root);
+
 /* Bytes of addresses that this process may still map (RLIMIT_AS); INT64_MAX: as many as it
  * likes. */
 int64_t jg_host_free_addresses(void);

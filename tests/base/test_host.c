@@ -154,6 +154,28 @@ Test(host, groups_of_both_versions_set_limits_up_to_the_top)
     }
 }
 
+Test(host, compiles_at_a_time_have_a_processor_and_memory_each)
+{
+    static const struct {
+        int processors;
+        const char *memory;
+        int64_t jobs;
+    } rows[] = {
+        {48, "MemAvailable: 104857600 kB\n", 48},
+        {48, "MemAvailable: 3145728 kB\n", 6},
+        {2, "MemAvailable: 3145728 kB\n", 2},
+        {48, "MemAvailable: 1 kB\n", 1},
+        {48, "none\n", 48},
+    };
+    processors_of_kernel = 64;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        processors_to_run_on = rows[i].processors;
+        put("/proc/meminfo", rows[i].memory);
+
+        cr_expect_eq(jg_host_jobs(root), rows[i].jobs, "row %zu", i);
+    }
+}
+
 static void *read_into(void *host)
 {
     *(struct jg_host *)host = jg_host_read(root);
