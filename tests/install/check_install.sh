@@ -41,6 +41,8 @@ diff <(tree "$prefix" | grep -v '^./share/doc/other$') <(tree "$scratch/stage$pr
     die "with DESTDIR another tree is installed"
 python3 "$here/check_sbom.py" "$prefix/share/doc/jit_gemm/jit_gemm.spdx.json" "$version" \
     libjit_gemm.so."$version" libjit_gemm.a libjit_gemm_emulator.so jit-gemm xxHash libsodium glibc 'CUDA headers'
+[ -z "$(find "$prefix/share/doc/jit_gemm/docs" -name '*.py' -o -name '*.in' -o -name '*.css')" ] ||
+    die "what makes the site is installed"
 # What the README links to beside itself is there, too.
 grep -o '](docs/[^)#]*' "$root/README.md" | sed 's/](//' | sort -u | while read -r page; do
     [ -e "$prefix/share/doc/jit_gemm/$page" ] || die "the README names $page, which was not installed"
