@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Usage: check_setup.sh ROOT SCRATCH CUDA_INCLUDE
 # What `meson setup` says on a machine where packages are missing: all of them at once, and how to
-# get them. Without Criterion only, everything but the tests is set up.
+# get them. Without Criterion only, everything but the tests is set up. As a subproject it is found, and a program
+# of stricter settings compiles.
 set -euo pipefail
 root=$1 scratch=$2 cuda=$3
 rm -rf "$scratch"
@@ -43,4 +44,19 @@ expect 0 some 'no tests are built' libcriterion-dev -- "-Dtoolkit_include=$cuda"
     exit 1
 }
 expect 0 some 'Build targets' -- -Dtests=false "-Dtoolkit_include=$cuda"
-echo "meson setup tells what is missing"
+
+mkdir -p "$scratch/parent/subprojects"
+ln -s "$root" "$scratch/parent/subprojects/jit_gemm"
+awk '/^```/ { inside = $0 == "```c"; next } inside' "$root/README.md" >"$scratch/parent/program.c"
+cat >"$scratch/parent/meson.build" <<'END'
+project('parent', 'c', version: '9', default_options: ['warning_level=3', 'werror=true', 'c_std=c17'])
+jit_gemm = dependency('jit_gemm', fallback: ['jit_gemm', 'jit_gemm_dep'],
+  default_options: ['tests=false', 'tools=false', 'bench=false', 'examples=false'])
+executable('program', 'program.c', dependencies: jit_gemm)
+END
+# Not one that this machine has installed.
+PKG_CONFIG_LIBDIR=$scratch/some PKG_CONFIG_PATH='' meson setup "-Djit_gemm:toolkit_include=$cuda" \
+    "$scratch/parent/build" "$scratch/parent" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+grep -q 'Dependency jit_gemm found: YES .*(overridden)' "$scratch/log" || { cat "$scratch/log"; exit 1; }
+ninja -C "$scratch/parent/build" program.p/program.c.o
+echo "meson setup tells what is missing, and takes a subproject"
