@@ -13,10 +13,6 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-/* How often the caller asks whether it is over: a signal handler may say so, which can wake
- * nobody. */
-enum { ASK_EVERY_MS = 5 };
-
 struct running {
     struct jg_task task;
     jg_mutex mutex;
@@ -118,7 +114,7 @@ static void wait_for_left(void)
         return;
     }
     const double end_ms = jg_now_ms() + EXIT_WAITS_MS;
-    const struct timespec moment = {.tv_nsec = ASK_EVERY_MS * 1000000L};
+    const struct timespec moment = {.tv_nsec = JG_ASK_EVERY_MS * 1000000L};
     while (join_ended() && jg_now_ms() < end_ms) {
         (void)nanosleep(&moment, NULL);
     }
@@ -185,16 +181,6 @@ static jit_gemm_status fail_thread(int code)
         JG_TASK_STACK_BYTES >> 20, strerror(code));
 }
 
-static struct timespec time_after(unsigned ms)
-{
-    struct timespec then;
-    clock_gettime(CLOCK_MONOTONIC, &then);
-    then.tv_nsec += (long)ms * 1000000;
-    then.tv_sec += then.tv_nsec / 1000000000;
-    then.tv_nsec %= 1000000000;
-    return then;
-}
-
 /* Called with the mutex held. False if the work goes on without anybody waiting. */
 static bool wait_for_work(struct running *running)
 {
@@ -214,8 +200,7 @@ static bool wait_for_work(struct running *running)
         if (is_stopped && jg_now_ms() >= left_alone_ms) {
             return false;
         }
-        const struct timespec next = time_after(ASK_EVERY_MS);
-        pthread_cond_timedwait(&running->changed, &running->mutex, &next);
+        jg_condition_wait(&running->changed, &running->mutex);
     }
     return true;
 }
@@ -224,23 +209,11 @@ static bool wait_for_work(struct running *running)
 static struct running *create_running(const struct jg_task *task)
 {
     struct running *running = jg_alloc(sizeof(*running));
-    pthread_condattr_t clock;
-    if (running == NULL || pthread_condattr_init(&clock) != 0) {
+    if (running == NULL || !jg_condition_init(&running->changed, &running->mutex)) {
         jg_free(running);
         return NULL;
     }
     running->task = *task;
-    bool is_made = pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) == 0 &&
-                   pthread_mutex_init(&running->mutex, NULL) == 0;
-    if (is_made && pthread_cond_init(&running->changed, &clock) != 0) {
-        pthread_mutex_destroy(&running->mutex);
-        is_made = false;
-    }
-    pthread_condattr_destroy(&clock);
-    if (!is_made) {
-        jg_free(running);
-        return NULL;
-    }
     return running;
 }
 

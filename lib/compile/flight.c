@@ -10,10 +10,6 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-/* How often who waits asks whether it is to stop: a signal handler may say so, which can
- * wake nobody. */
-enum { ASK_EVERY_MS = 5 };
-
 struct airspace;
 
 /* In the list until it lands; then it lives until the last thread that waited has read it.
@@ -41,22 +37,6 @@ struct airspace {
 
 static _Atomic(struct airspace *) current_space; /* never freed */
 
-static bool init_space(struct airspace *space)
-{
-    pthread_condattr_t clock;
-    if (pthread_condattr_init(&clock) != 0) {
-        return false;
-    }
-    bool is_made = pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) == 0 &&
-                   pthread_mutex_init(&space->mutex, NULL) == 0;
-    if (is_made && pthread_cond_init(&space->landed, &clock) != 0) {
-        pthread_mutex_destroy(&space->mutex);
-        is_made = false;
-    }
-    pthread_condattr_destroy(&clock);
-    return is_made;
-}
-
 /* NULL without memory. */
 static struct airspace *find_space(void)
 {
@@ -65,7 +45,7 @@ static struct airspace *find_space(void)
         return found;
     }
     struct airspace *made = jg_alloc(sizeof(*made));
-    if (made == NULL || !init_space(made)) {
+    if (made == NULL || !jg_condition_init(&made->landed, &made->mutex)) {
         jg_free(made);
         return NULL;
     }
@@ -121,12 +101,7 @@ static jit_gemm_status wait_for_landing(struct airspace *space,
         if (jg_now_ms() >= end_ms) {
             return fail_limit(ask);
         }
-        struct timespec next;
-        clock_gettime(CLOCK_MONOTONIC, &next);
-        next.tv_nsec += ASK_EVERY_MS * 1000000L;
-        next.tv_sec += next.tv_nsec / 1000000000;
-        next.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&space->landed, &space->mutex, &next);
+        jg_condition_wait(&space->landed, &space->mutex);
     }
     return JIT_GEMM_OK;
 }
