@@ -18,7 +18,7 @@ from ._current import Current
 from ._epilogue import Epilogue
 from ._errors import check, refuse
 from ._handle import Handle, call_for_text
-from ._library import generation, library
+from ._library import Lock, generation, library
 
 _LOG_LEVELS = {
     Severity.ERROR: logging.ERROR,
@@ -152,7 +152,7 @@ class Context:
         check(lib.jit_gemm_context_create(ctypes.byref(options), ctypes.byref(created)))
         # The callback lives as long as the library may call it.
         self._handle: Handle | None = Handle(created, lib.jit_gemm_context_destroy, options.log)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._registered: dict[str, Epilogue] = {}
         self._workspaces: dict[tuple[int, int], Any] = {}
         # What gemm has made: kernels by problem and epilogue, launches by what it was given.

@@ -13,7 +13,9 @@ import os
 import threading
 from typing import Any
 
-_lock = threading.Lock()
+from ._library import Lock
+
+_lock = Lock()
 _primaries: dict[tuple[str, int], ctypes.c_void_p] = {}
 
 

@@ -10,6 +10,7 @@ import ctypes
 import os
 import pathlib
 import threading
+import weakref
 
 from . import _abi
 
@@ -19,18 +20,42 @@ FILE_NAME = "libjit_gemm.so"
 # The first version of the library that has all that _abi.py names.
 LEAST_VERSION = 100
 
-_lock = threading.Lock()
 _opened: ctypes.CDLL | None = None
 # Grows in each child of a fork: what a parent made must not be used there.
 _generation = 0
 
 
-def _count_fork() -> None:
+class Lock:
+    """Free in a child of a fork, where the parent's thread that held it is not."""
+
+    _all: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+    def __init__(self) -> None:
+        self._lock = self._held = threading.Lock()
+        Lock._all.add(self)
+
+    def __enter__(self) -> None:
+        lock = self._lock
+        lock.acquire()
+        self._held = lock  # to be released by who forks meanwhile, too
+
+    def __exit__(self, *_: object) -> None:
+        self._held.release()
+
+    @classmethod
+    def renew_all(cls) -> None:
+        for lock in cls._all:
+            lock._lock = threading.Lock()
+
+
+def _begin_child() -> None:
     global _generation
     _generation += 1
+    Lock.renew_all()
 
 
-os.register_at_fork(after_in_child=_count_fork)
+_lock = Lock()
+os.register_at_fork(after_in_child=_begin_child)
 
 
 def generation() -> int:

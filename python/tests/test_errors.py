@@ -7,6 +7,7 @@ import unittest
 from support import ARCH, DEVICE, CompilerTest, context, needs_numpy, numpy, optional, random, main
 
 import jit_gemm
+from jit_gemm import _context, _current, _library
 
 
 class Snippets(unittest.TestCase):
@@ -318,6 +319,17 @@ class Lifetimes(CompilerTest):
                     os._exit(code)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
         self.assertTrue((jit_gemm.gemm(a, b, context=own) == before).all())
+
+    def test_a_lock_that_is_held_at_a_fork_is_free_in_the_child(self):
+        locks = (_context._defaults_lock, _library._lock, _current._lock, context()._lock)
+        for number, held in enumerate(locks):
+            with held:  # as if another thread were in the middle of something
+                child = os.fork()
+                if child == 0:
+                    os._exit(0 if held._lock.acquire(blocking=False) else 1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0, number)
+            with held:  # and the parent's is as it was
+                self.assertFalse(held._lock.acquire(blocking=False))
 
 
 if __name__ == "__main__":
