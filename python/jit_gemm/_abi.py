@@ -13,7 +13,9 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint
 
 from ._enums import *  # noqa: F403
 from ._structs import *  # noqa: F403
-from ._side_structs import CombinerArgs, PackerArgs, ScalesReport
+from ._side_structs import CombinerArgs as CombinerArgs
+from ._side_structs import PackerArgs as PackerArgs
+from ._side_structs import ScalesReport as ScalesReport
 from ._structs import (
     Args,
     Band,

@@ -352,12 +352,16 @@ def parse_problem(text: str) -> _abi.Problem:
     if not isinstance(text, str):
         raise TypeError(f"problem: a text such as '4096x4096x4096 bf16', not {type(text).__name__}")
     struct = _abi.Problem()
-    check(library().jit_gemm_problem_parse_sized(text.encode(), ctypes.sizeof(struct), ctypes.byref(struct)))
+    check(
+        library().jit_gemm_problem_parse_sized(
+            text.encode(), ctypes.sizeof(struct), ctypes.byref(struct)
+        )
+    )
     return struct
 
 
 _defaults: dict[tuple[int, Any, Any], Context] = {}
-_defaults_lock = threading.Lock()
+_defaults_lock = Lock()
 
 
 def default_context(device: int | str | None = None, arch: str | None = None) -> Context:

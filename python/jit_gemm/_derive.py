@@ -215,9 +215,7 @@ class Derivation:
 
     # -------------------------------------------------------------------------- problem
 
-    def problem_text(
-        self, scales: dict[str, View | None], more: str, sizes: str | None
-    ) -> str:
+    def problem_text(self, scales: dict[str, View | None], more: str, sizes: str | None) -> str:
         """The text form of the problem that these arrays are."""
         if re.search(r"\bgroups\s*=", more):
             remedy = "make a Gemm of the whole problem, whose run takes group_sizes"

@@ -148,7 +148,7 @@ def assemble(
     launch.put_factor("beta", beta)
     for name, array in (("a_scale", a_scale), ("b_scale", b_scale), ("d_scale", d_scale)):
         put_scale(launch, name, array)
-    launch.put_operands(given, assemble.__kwdefaults__)
+    launch.put_operands(given, assemble.__kwdefaults__ or ())
     launch.put_groups(group_sizes, group_ns, group_ks, host_group_sizes is not None)
     if host_group_sizes is not None:
         put_host_sizes(launch, host_group_sizes)
@@ -375,8 +375,8 @@ class Family(_Launchable):
 
 
 def _parse_sizes(sizes: str) -> _abi.Range:
-    span = _abi.Range()
-    check(library().jit_gemm_range_parse_sized(sizes.encode(), ctypes.sizeof(span), ctypes.byref(span)))
+    span, parse = _abi.Range(), library().jit_gemm_range_parse_sized
+    check(parse(sizes.encode(), ctypes.sizeof(span), ctypes.byref(span)))
     return span
 
 

@@ -36,9 +36,7 @@ def typical_sizes(sizes: Sequence[int]) -> str:
         refuse("sizes", "it has no entry", "give the rows of each group")
     problem = _abi.Problem(struct_size=ctypes.sizeof(_abi.Problem))
     numbers = (ctypes.c_int32 * len(values))(*values)
-    check(
-        library().jit_gemm_problem_set_typical_sizes(ctypes.byref(problem), numbers, len(values))
-    )
+    check(library().jit_gemm_problem_set_typical_sizes(ctypes.byref(problem), numbers, len(values)))
     runs = [run for run in problem.typical_sizes if run.groups]
     return "typical_sizes=" + ",".join(
         f"{run.groups}x{run.least}" + (f"..{run.most}" if run.most > run.least else "")

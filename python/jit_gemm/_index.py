@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Indices that name rows of A and D (docs/grouped.md)."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -131,9 +131,7 @@ class Recorded:
                     return True
         return False
 
-    def run(
-        self, context: Context, values: list[Any], stream: int, is_current: bool
-    ) -> bool:
+    def run(self, context: Context, values: list[Any], stream: int, is_current: bool) -> bool:
         """Launches. False: only a whole check can say whether it is right. Appends new arrays."""
         if self._workspace_bytes and is_capturing():
             return False

@@ -110,7 +110,6 @@ class View:
             )
         return dataclasses.replace(self, dtype=dtype)
 
-
     def in_pairs(self, field: str) -> View:
         """Elements of e2m1, two in each byte of this array: side by side along its packed
         dimension."""

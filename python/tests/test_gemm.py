@@ -268,7 +268,9 @@ class Batches(CompilerTest):
             "out": numpy.full(groups, 72, numpy.int64),
         }
         for on_device in (False, True):  # where the numbers are
-            place = (lambda x: jit_gemm.DeviceArray.from_host(own, x)) if on_device else (lambda x: x)
+            place = (
+                (lambda x: jit_gemm.DeviceArray.from_host(own, x)) if on_device else (lambda x: x)
+            )
             for result, out in zip(results, outs):
                 result.upload(out.ctypes.data, 0, out.nbytes)
             kernel.run(

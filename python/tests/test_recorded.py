@@ -115,7 +115,9 @@ class Again(CompilerTest):
             seen.append((field, stream))
             return look_at(field, array, stream, is_current)
 
-        with mock.patch.object(_call, "look_at", look), mock.patch.object(_recorded, "look_at", look):
+        with mock.patch.object(_call, "look_at", look), mock.patch.object(
+            _recorded, "look_at", look
+        ):
             for _ in range(2):
                 seen.clear()
                 jit_gemm.gemm(

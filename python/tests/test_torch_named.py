@@ -131,7 +131,9 @@ class NamedEpilogues(CompilerTest):
         return ((d.double() - want).abs() / allowed).max().item()
 
     def test_each_is_torchs(self):
-        self.assertLessEqual(set(self.named), set(self.formulas), "some have no formula in this test")
+        self.assertLessEqual(
+            set(self.named), set(self.formulas), "some have no formula in this test"
+        )
         for name in in_turn(sorted(self.named)):
             with self.subTest(name):
                 values, wide = self.operands(name)

@@ -16,7 +16,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from jit_gemm import _abi  # noqa: E402
 
-HEADERS = ["combine.h", "device.h", "family.h", "groups.h", "jit_gemm.h", "named_epilogues.h", "scales.h"]
+HEADERS = [
+    "combine.h",
+    "device.h",
+    "family.h",
+    "groups.h",
+    "jit_gemm.h",
+    "named_epilogues.h",
+    "scales.h",
+]
 CONSTANTS = {
     "JIT_GEMM_NAME_SIZE": _abi.NAME_SIZE,
     "JIT_GEMM_CONFIG_SIZE": _abi.CONFIG_SIZE,
