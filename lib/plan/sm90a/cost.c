@@ -94,22 +94,6 @@
  * (2026-11-27-h200-one-multiplies.jsonl).
  */
 #define TAKEN_BYTES_CLK_ALONE 100.0
-/* A block of K where a cluster shares the smaller input only, for one that shares the
- * larger. */
-#define SMALLER_SHARED 1.03
-/* The same of one that shares columns between tiles of 64 rows, in one wave: 24 problems
- * took 1.02 to 1.43 times as long in 2x1 as in single CTAs, 1.24 on average
- * (2026-11-28-h200-one-wave.jsonl). */
-#define SHORT_SHARED 1.22
-/* The same in a cluster, where scales of blocks are multiplied in and a warpgroup has two
- * blocks of 64 rows, after which it gives a stage back: on an H100 clusters of 256x128 took
- * 1.02 to 1.12 times as long as CTAs by themselves, 128x192 0.98. Where columns have scales
- * of their own, clusters of two columns took 0.955 of the time on an H200; and where CTAs
- * that share the smaller input have parts of K 12.1 us were seen where 11.2 were
- * predicted. */
-#define SCALED_SHARED       1.03
-#define SCALED_OWN_SHARED   0.97
-#define SCALED_SHARED_PARTS 1.2
 /* The parts of the larger input that come from memory again, where L2 does not keep it and
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
@@ -207,6 +191,11 @@
  * turn took 1.01 to 1.08 of 128x256 where 0.98 to 1.00 were predicted with it. */
 #define PINGPONG_PART  0.95
 #define PINGPONG_WAVES 3.0
+/* The same of tiles of 64 rows by 256 columns, which bring 40 KB for as many products as
+ * 128x128 has of 32: in 19 problems of one half and the other of all runs of tiles in turn
+ * they took 1.04 and 1.05 of what others did of theirs (2026-11-26-h200-*.jsonl to
+ * 2026-11-28). */
+#define PINGPONG_WIDE 1.04
 /* The part of an epilogue that shows however many stages one warpgroup leads, and the lead
  * of the tiles of which it is known that it hides the rest, 128x192 and larger. */
 #define LEAD_SHOWN     0.4
@@ -325,16 +314,6 @@ static double l2_rate_of(const struct jg_trial *trial)
     return jg_lesser(jg_lesser(rate, L2_BYTES_CLK_HELD), gpc_rate_of(trial));
 }
 
-static bool shares_inputs(const struct jg_trial *trial)
-{
-    return trial->config.layout.cluster_m * trial->config.layout.cluster_n > 1;
-}
-
-static bool has_shared_parts(const struct jg_trial *trial)
-{
-    return jg_keeps_sums(&trial->config) && shares_inputs(trial);
-}
-
 /* The most CTAs of clusters of parts that a GPC has: clusters go to one GPC after the
  * other. */
 static double count_gpc_ctas(const struct jg_trial *trial)
@@ -356,33 +335,6 @@ static double count_part_draw_clk(const struct jg_trial *trial, double drawn, do
                      gpc_clk * (is_held ? 1.0 : PART_FAR));
 }
 
-/* Tiles along one of the inputs, which all need the other. */
-struct along {
-    int64_t size, tile; /* rows or columns; of a cluster */
-    bool is_m;
-};
-
-/* Along the smaller one. */
-static struct along find_smaller(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    const struct jg_config_layout *layout = &trial->config.layout;
-    if (product->n.size > product->m.size) {
-        return (struct along){product->m.size, (int64_t)layout->tile_m * layout->cluster_m,
-                              true};
-    }
-    return (struct along){product->n.size, (int64_t)layout->tile_n * layout->cluster_n,
-                          false};
-}
-
-/* The part of the last of several tiles that the problem lacks. */
-static double missing_part_of(const struct along *along)
-{
-    const int64_t whole = jg_align_up(along->size, along->tile);
-    return along->size > along->tile ? (double)(whole - along->size) / (double)along->tile
-                                     : 0.0;
-}
-
 /* Of what a CTA by itself draws, where those of its cluster have parts of K and one tile
  * holds the smaller input: what those of a GPC that have the same part have in common. With
  * few columns it does not show: 48x5120x5120 took 19.4 us in two parts of 128x64, and 16.6
@@ -390,7 +342,7 @@ static double missing_part_of(const struct along *along)
 static double count_common_bytes(const struct jg_trial *trial)
 {
     const int parts = jg_cluster_parts(&trial->config);
-    const struct along smaller = find_smaller(trial);
+    const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
     if (parts <= 1 || !trial->product.d_is_transpose || smaller.size > smaller.tile ||
         smaller.size <= COMMON_COLUMNS) {
         return 0.0;
@@ -407,10 +359,10 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
     const double drawn = count_drawn_bytes(trial);
-    const struct along smaller = find_smaller(trial);
-    const double missing = missing_part_of(&smaller);
+    const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
+    const double missing = jg_sm90a_missing_part(&smaller);
     const double uneven = 1.0 + UNEVEN_DRAW * missing * missing;
-    if (has_shared_parts(trial)) {
+    if (jg_sm90a_has_shared_parts(trial)) {
         return count_part_draw_clk(trial, drawn, (rows + columns) * row_bytes);
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
@@ -491,40 +443,6 @@ static double count_ring_clk(const struct jg_trial *trial)
     return is_full || jg_sm90a_is_filled_once(trial) ? 0.0 : latency_clk / stages;
 }
 
-static bool shares_smaller_input(const struct jg_config_layout *layout)
-{
-    return layout->cluster_n > 1 ? layout->tile_m <= layout->tile_n
-                                 : layout->cluster_m > 1 && layout->tile_n < layout->tile_m;
-}
-
-/* Of CTAs that share inputs and multiply by scales. */
-static double scaled_slowness_of(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    if (!jg_product_promotes_scales(product) || !shares_inputs(trial)) {
-        return 1.0;
-    }
-    if (has_shared_parts(trial)) {
-        return shares_smaller_input(&trial->config.layout) ? SCALED_SHARED_PARTS : 1.0;
-    }
-    if (jg_sm90a_row_blocks(trial) == 1) {
-        return 1.0;
-    }
-    return jg_sm90a_has_column_scales(product) ? SCALED_OWN_SHARED : SCALED_SHARED;
-}
-
-static double sharing_slowness_of(const struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const bool is_short = layout->tile_m == 64 && layout->cluster_m > 1 &&
-                          trial->config.launch.split_k == 1 &&
-                          jg_raster_has_one_wave(trial);
-    return (is_short                       ? SHORT_SHARED
-            : shares_smaller_input(layout) ? SMALLER_SHARED
-                                           : 1.0) *
-           scaled_slowness_of(trial);
-}
-
 /* Clocks of threads that load A and B. */
 static double count_thread_clk(const struct jg_trial *trial, double stage_bytes)
 {
@@ -541,11 +459,14 @@ static double count_block_clk(const struct jg_trial *trial)
     const double block_clk = jg_larger(
         jg_overlap(mma_slowness_of(trial) * count_mma_clk(trial), count_draw_clk(trial)),
         mma_slowness_of(trial) * jg_sm90a_scaled_clk(trial));
-    const bool is_short =
-        has_shared_parts(trial) && trial->config.pipeline.stages < LONG_RING_STAGES;
+    const bool is_short = jg_sm90a_has_shared_parts(trial) &&
+                          trial->config.pipeline.stages < LONG_RING_STAGES;
     const double fed_clk = jg_larger(block_clk, count_ring_clk(trial)) *
-                           sharing_slowness_of(trial) * (is_short ? PART_SHORT_RING : 1.0);
-    return jg_larger(jg_larger(fed_clk, count_turn_clk(trial)),
+                           jg_sm90a_sharing_slowness(trial) *
+                           (is_short ? PART_SHORT_RING : 1.0);
+    const double turn_clk =
+        jg_larger(count_turn_clk(trial), jg_sm90a_shared_zeros_clk(trial));
+    return jg_larger(jg_larger(fed_clk, turn_clk),
                      jg_larger(count_thread_clk(trial, (tile_m + tile_n) * row_bytes),
                                jg_row_boxes_clk(trial, JG_SM90A_COPIED_ROWS, ROW_BOX_CLK)));
 }
@@ -575,9 +496,10 @@ static double count_tile_clk(const struct jg_trial *trial)
                               output->epilogue == JG_EPILOGUE_FRAGMENTS &&
                               output->loads_per_step == 0 && !epilogue.has_long_calls;
         const double own_clk = blocks_clk + epilogue.alone + epilogue.own;
-        return jg_larger(epilogue.least, (has_many ? PINGPONG_PART : 1.0) *
-                                                 jg_larger(blocks_clk, own_clk / 2.0) +
-                                             epilogue.shown + epilogue.random);
+        const double turns_clk =
+            jg_larger(blocks_clk, own_clk / 2.0) * (has_many ? PINGPONG_PART : 1.0);
+        return jg_larger(epilogue.least, turns_clk + epilogue.shown + epilogue.random) *
+               (trial->config.layout.tile_m == 64 ? PINGPONG_WIDE : 1.0);
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||
                                  trial->product.group_by == JIT_GEMM_GROUP_BY_K_OFFSETS;
@@ -646,10 +568,11 @@ static double us_of(double clk)
 
 /* Are the tiles along the smaller input whole, neighbours in an order that goes along the
  * larger one, and their CTAs in no clusters? */
-static bool stay_together(const struct jg_trial *trial, const struct along *smaller)
+static bool stay_together(const struct jg_trial *trial,
+                          const struct jg_sm90a_along *smaller)
 {
     const struct jg_config_launch *launch = &trial->config.launch;
-    return !shares_inputs(trial) && smaller->size % smaller->tile == 0 &&
+    return !jg_sm90a_shares_inputs(trial) && smaller->size % smaller->tile == 0 &&
            launch->raster == (smaller->is_m ? JG_RASTER_ALONG_N : JG_RASTER_ALONG_M) &&
            smaller->size <= smaller->tile * launch->raster_group;
 }
@@ -657,7 +580,7 @@ static bool stay_together(const struct jg_trial *trial, const struct along *smal
 static double count_reread_bytes(const struct jg_trial *trial)
 {
     const struct jg_product *product = &trial->product;
-    const struct along smaller = find_smaller(trial);
+    const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
     const double larger_bytes =
         bytes_of(product, smaller.is_m ? product->n.size : product->m.size);
     const bool is_kept =
@@ -669,7 +592,7 @@ static double count_reread_bytes(const struct jg_trial *trial)
     if (stay_together(trial, &smaller)) {
         return TOGETHER_PART * larger_bytes;
     }
-    const double missing = missing_part_of(&smaller);
+    const double missing = jg_sm90a_missing_part(&smaller);
     return (REREAD_PART + UNEVEN_PART * missing * missing) * larger_bytes;
 }
 
@@ -682,7 +605,7 @@ static bool has_few_streams(const struct jg_trial *trial)
 /* ... as the multiplication's B, in turn? */
 static bool has_few_turns(const struct jg_trial *trial)
 {
-    const struct along smaller = find_smaller(trial);
+    const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
     return has_few_streams(trial) && !trial->product.d_is_transpose &&
            trial->config.layout.k_turns == JG_K_TURNS_TAKEN && smaller.size <= smaller.tile;
 }
@@ -732,7 +655,7 @@ static double predict_rounds_us(const struct jg_trial *trial, double memory_us)
     const struct rounds rounds = count_rounds(trial);
     const double whole_us = us_of(rounds.whole_clk + jg_sm90a_ends_clk(trial));
     const double last_us = us_of(rounds.last_clk);
-    if (memory_us <= whole_us + last_us || find_smaller(trial).size > MOST_FEW_ROWS) {
+    if (memory_us <= whole_us + last_us || jg_sm90a_smaller(trial).size > MOST_FEW_ROWS) {
         return jg_overlap(whole_us + last_us, memory_us);
     }
     const double last_memory_us = memory_us * rounds.last_part;

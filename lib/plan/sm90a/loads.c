@@ -121,9 +121,15 @@ bool jg_sm90a_check_resident(struct jg_trial *trial)
                            why);
 }
 
+/* A single block was seen to be so in 60 CTAs and more; 64x64x64, of few, took 1.25 in
+ * 64x32 of what it took in 128x16. */
+enum { SINGLE_BLOCK_PARTS = 4 };
+
 bool jg_sm90a_is_filled_once(const struct jg_trial *trial)
 {
     const double blocks = (double)jg_split_blocks(trial) * ceil(trial->derived.waves);
-    return trial->config.launch.split_tail == 0 && blocks > 1.0 &&
+    const bool has_many =
+        SINGLE_BLOCK_PARTS * trial->derived.busy_ctas > trial->facts->sm_count;
+    return trial->config.launch.split_tail == 0 && (blocks > 1.0 || has_many) &&
            blocks <= trial->config.pipeline.stages;
 }

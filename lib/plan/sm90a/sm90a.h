@@ -104,7 +104,7 @@ int64_t jg_sm90a_turn_bytes(const struct jg_trial *trial);
  * known how C comes, and how many tiles a CTA has. */
 bool jg_sm90a_one_multiplies(const struct jg_trial *trial);
 
-/* Has the ring a stage for each of a CTA's blocks of K, of which there are several? */
+/* Has the ring a stage for each of a CTA's blocks of K? */
 bool jg_sm90a_is_filled_once(const struct jg_trial *trial);
 
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
@@ -177,6 +177,22 @@ double jg_sm90a_pair_reads_clk(const struct jg_trial *trial);
 /* What a CTA's tiles after its first one take besides, of `rounds`, where warpgroups have
  * blocks of K in turn. */
 double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds);
+/* Tiles along one of the inputs, which all need the other. */
+struct jg_sm90a_along {
+    int64_t size, tile; /* rows or columns; of a cluster */
+    bool is_m;
+};
+/* Along the smaller one. */
+struct jg_sm90a_along jg_sm90a_smaller(const struct jg_trial *trial);
+/* The part of the last of several tiles that the problem lacks. */
+double jg_sm90a_missing_part(const struct jg_sm90a_along *along);
+/* Do the CTAs of a cluster share inputs, of whole K or of the same part of it? */
+bool jg_sm90a_shares_inputs(const struct jg_trial *trial);
+bool jg_sm90a_has_shared_parts(const struct jg_trial *trial);
+/* What a block of K takes in such a cluster, for what its draws and products say. */
+double jg_sm90a_sharing_slowness(const struct jg_trial *trial);
+/* Clocks until a cluster has a block of K for which copies fill rows with zeros. */
+double jg_sm90a_shared_zeros_clk(const struct jg_trial *trial);
 /* Do CTAs that share inputs wait for each other? Those of parts of K in one cluster do so
  * beside what else they wait for. */
 bool jg_sm90a_meets(const struct jg_trial *trial);
