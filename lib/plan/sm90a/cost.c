@@ -498,7 +498,7 @@ static double count_tile_clk(const struct jg_trial *trial)
         const double own_clk = blocks_clk + epilogue.alone + epilogue.own;
         const double turns_clk =
             jg_larger(blocks_clk, own_clk / 2.0) * (has_many ? PINGPONG_PART : 1.0);
-        return jg_larger(epilogue.least, turns_clk + epilogue.shown + epilogue.random) *
+        return jg_overlap(epilogue.least, turns_clk + epilogue.shown + epilogue.random) *
                (trial->config.layout.tile_m == 64 ? PINGPONG_WIDE : 1.0);
     }
     const bool has_group_tiles = has_large_groups(&trial->product) ||

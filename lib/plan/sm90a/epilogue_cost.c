@@ -39,6 +39,12 @@
 #define SHORT_STORE_CLK  100.0
 #define NARROW_ROW_BYTES 64
 #define NARROW_ROW_CLK   5.5
+/* The same of tiles in turn, beside which products of both warpgroups go on: fitted to 32
+ * runs of 128x176 beside other tiles in turn, whose error it brings from 15 to 4 percent in
+ * one half of the problems and from 6.6 to 5.0 in the other; 10664x3712x1344 with bias_gelu
+ * took 164 us in 128x176 and 145 in 128x192, of which about the same was said
+ * (2026-11-26-h200-*.jsonl to 2026-11-28). */
+#define NARROW_TURN_ROW_CLK 3.0
 
 static bool is_random(const struct jg_problem *problem)
 {
@@ -132,10 +138,11 @@ static double count_narrow_store_clk(const struct jg_trial *trial)
     return STORE_TILE_CLK * (bytes / derived->d_box.row_bytes - bytes / JG_ROW_BYTES);
 }
 
-/* What the copies of a tile's store tiles take at least, where these have rows of half of
- * what L2 moves at a time: 3576x12160x384 took 73.7 us in tiles of 128x176 in turn, 15 for
- * each CTA with 1408 such rows, 60.4 in 128x160 and 54.2 in 128x192, where 51.4, 53.0 and
- * 52.2 were predicted (2026-11-27-h200-holdout-choice.jsonl). */
+/* What the copies of a tile's store tiles take, where these have rows of half of what L2
+ * moves at a time; at least, or in turn beside the products: 3576x12160x384 took 73.7 us in
+ * tiles of 128x176 in turn, 15 for each CTA with 1408 such rows, 60.4 in 128x160 and 54.2
+ * in 128x192, where 51.4, 53.0 and 52.2 were predicted
+ * (2026-11-27-h200-holdout-choice.jsonl). */
 static double count_narrow_rows_clk(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
@@ -146,7 +153,9 @@ static double count_narrow_rows_clk(const struct jg_trial *trial)
     const double boxes =
         (double)jg_bytes_of(trial->product.d.dtype, trial->config.layout.tile_n) /
         derived->d_box.row_bytes;
-    return trial->config.layout.tile_m * boxes * NARROW_ROW_CLK;
+    const bool in_turn = trial->config.layout.pingpong != 0;
+    return trial->config.layout.tile_m * boxes *
+           (in_turn ? NARROW_TURN_ROW_CLK : NARROW_ROW_CLK);
 }
 
 static bool has_long_calls(const struct jg_trial *trial)

@@ -140,7 +140,7 @@ struct jg_sm90a_epilogue_clk {
      * in its own time; what shows beside the other's products, and of random numbers. */
     double alone, own, shown, random;
     double narrow_stores; /* of tiles that both share */
-    double least;         /* of a tile, whatever it multiplies: its stores */
+    double least;         /* of a tile's stores, whatever it multiplies */
     bool has_long_calls;  /* of functions of the snippet */
 };
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial);
