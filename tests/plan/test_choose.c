@@ -117,9 +117,11 @@ Test(choose, stages_bring_no_more_rows_of_b_than_a_problem_is_known_to_have)
         {"4096x24x4096 bf16 config=tile=128x128", 24},
         {"1x4096x4096 bf16 dynamic=m config=tile=64x32", 32},
         {"1x4096x4096 bf16 batch=7 config=tile=64x32", 1},
-        {"40x4096x4096 bf16 groups=8 config=tile=128x64", 64},      /* rows of neighbours */
-        {"4096x24x4096 bf16 layout=nn config=tile=128x128", 128},   /* in panels */
-        {"4096x24x4096 bf16 config=tile=128x128 cluster=2x1", 128}, /* in two slices */
+        {"40x4096x4096 bf16 groups=8 config=tile=128x64", 64},     /* rows of neighbours */
+        {"4096x24x4096 bf16 layout=nn config=tile=128x128", 128},  /* in panels */
+        {"4096x24x4096 bf16 config=tile=128x128 cluster=2x1", 32}, /* in two slices of 16 */
+        {"4096x70x4096 bf16 config=tile=128x128 cluster=2x1", 80},
+        {"4096x120x4096 bf16 config=tile=128x128 cluster=2x1", 128},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_choice choice = choose(rows[i].text);
@@ -139,9 +141,9 @@ Test(choose, stages_bring_no_more_rows_of_a_than_a_problem_is_known_to_have)
         {"300x4096x4096 bf16 config=tile=128x256", 128},
         {"17x4096x4096 bf16 dynamic=m config=tile=64x256 cluster=1x1", 64},
         {"40x4096x4096 bf16 groups=8 config=tile=64x256 cluster=1x1",
-         64},                                                       /* rows of neighbours */
-        {"24x4096x4096 bf16 layout=tn config=tile=128x128", 128},   /* in panels */
-        {"24x4096x4096 bf16 config=tile=128x128 cluster=1x2", 128}, /* in two slices */
+         64},                                                      /* rows of neighbours */
+        {"24x4096x4096 bf16 layout=tn config=tile=128x128", 128},  /* in panels */
+        {"24x4096x4096 bf16 config=tile=128x128 cluster=1x2", 32}, /* in two slices of 16 */
         {"24x4096x4096 bf16 input_align=2 config=tile=64x256", 64}, /* by threads */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -149,7 +151,8 @@ Test(choose, stages_bring_no_more_rows_of_a_than_a_problem_is_known_to_have)
         cr_expect_eq(choice.derived.a_rows, rows[i].rows, "%s: %d", rows[i].text,
                      choice.derived.a_rows);
         cr_expect(choice.derived.a_rows == choice.config.layout.tile_m ||
-                  choice.derived.a_box.rows == choice.derived.a_rows);
+                  choice.derived.a_box.rows * choice.config.layout.cluster_n ==
+                      choice.derived.a_rows);
     }
 }
 

@@ -242,17 +242,21 @@ static void size_boxes(struct jg_trial *trial)
         derived->a_box.rows /= derived->turned_slices;
     }
     derived->leaves_slices = jg_sm90a_leaves_slices(trial);
+    const bool has_a_boxes = jg_product_gate_rows(product) == 1 &&
+                             derived->turned_slices <= 1 && !product->has_row_boxes;
+    const bool has_b_boxes = jg_product_gate_columns(product) == 1;
     derived->a_rows =
         jg_sm90a_loaded_rows(product, &product->a, &product->m, layout->tile_m,
-                             layout->cluster_n * jg_product_gate_rows(product) == 1 &&
-                                 derived->turned_slices <= 1 && !product->has_row_boxes);
+                             has_a_boxes ? layout->cluster_n : 0);
     derived->b_rows =
         jg_sm90a_loaded_rows(product, &product->b, &product->n, layout->tile_n,
-                             layout->cluster_m * jg_product_gate_columns(product) == 1);
-    derived->a_box.rows =
-        derived->a_rows < layout->tile_m ? derived->a_rows : derived->a_box.rows;
-    derived->b_box.rows =
-        derived->b_rows < layout->tile_n ? derived->b_rows : derived->b_box.rows;
+                             has_b_boxes ? layout->cluster_m : 0);
+    if (derived->a_rows < layout->tile_m) {
+        derived->a_box.rows = derived->a_rows / layout->cluster_n;
+    }
+    if (derived->b_rows < layout->tile_n) {
+        derived->b_box.rows = derived->b_rows / layout->cluster_m;
+    }
     derived->d_box = output;
     derived->matrix_box = output;
     if (product->d_is_transpose) {

@@ -8,18 +8,20 @@
 #include "plan/split.h"
 
 enum {
+    ATOM_ROWS = 8,     /* after which the swizzle is the same again */
     SHARED_ROWS = 256, /* of which each warpgroup has two blocks, one after the other */
     LEAST_HELD_ELEMS = 64 * 64, /* narrower ones stream weights */
     MOST_HELD_ELEMS = 128 * 128 - 1
 };
 
 int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
-                         const jit_gemm_dim *size, int tile, bool is_one_box)
+                         const jit_gemm_dim *size, int tile, int boxes)
 {
     const bool is_known =
         size->mode == JIT_GEMM_DIM_EXACT && product->group_by == JIT_GEMM_GROUP_NONE;
-    return is_known && is_one_box && !matrix->is_mn_major && !jg_loads_by_threads(product)
-               ? (int)jg_max(1, jg_min(size->size, tile))
+    const int64_t step = boxes == 1 ? 1 : (int64_t)boxes * ATOM_ROWS;
+    return is_known && boxes > 0 && !matrix->is_mn_major && !jg_loads_by_threads(product)
+               ? (int)jg_max(1, jg_min(jg_align_up(size->size, step), tile))
                : tile;
 }
 

@@ -78,9 +78,10 @@ static inline bool jg_sm90a_promotes(const struct jg_product *product)
 
 /* Rows of a CTA's tile that its stages bring: no more than the problem says that there are,
  * as an H200 took 8 clocks for a row of zeros, and one for another. `size`: of the problem,
- * along those rows; `is_one_box`: they come in one box of the tensor map. */
+ * along those rows; `boxes`: of the tensor map, of so many CTAs that share them; 0 where
+ * others are not that simple. */
 int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matrix *matrix,
-                         const jit_gemm_dim *size, int tile, bool is_one_box);
+                         const jit_gemm_dim *size, int tile, int boxes);
 
 /* Of a thread, where two CTAs of a multiprocessor have half of all each (resident=2). */
 enum { JG_SM90A_HALF_REGISTERS = 80 };
