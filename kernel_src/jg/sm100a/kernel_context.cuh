@@ -229,12 +229,11 @@ struct KernelContext {
         auto ring = accumulators.producer(work.track());
         ScaleCellsT cells(smem.scale_cells);
         const auto columns = tmem.accumulators();
+        const auto scales = tmem.scales(); // not read anew for each block
         while (work.has_work()) {
             const auto item = work.next();
-            if constexpr (kClearsRest) {
-                if (item.k_blocks == 0) {
-                    continue;
-                }
+            if (kClearsRest && item.k_blocks == 0) {
+                continue;
             }
             const u32 part = kPromotes ? 1 : item.k_blocks;
             u32 k = 0;
@@ -242,8 +241,8 @@ struct KernelContext {
                 // Acquire an accumulator: it is committed when the scope ends.
                 const auto accumulator = ring.acquire();
                 work.settle_at_stage(tiles, k < item.k_blocks);
-                k = add_up(tiles, cells, item, columns.block(accumulator.index()), k,
-                           k + part);
+                k = add_up(tiles, cells, scales, item, columns.block(accumulator.index()),
+                           k, k + part);
             } while (kPromotes && k < item.k_blocks);
         }
         ring.drain();
@@ -252,7 +251,8 @@ struct KernelContext {
 
     // Adds blocks `k` to `end` of K to an accumulator, in whole groups; which one is next.
     JG_DEVICE u32 add_up(typename Ring::Consumer &tiles, ScaleCellsT &cells,
-                         const WorkItem &item, u32 accumulator, u32 k, u32 end) const
+                         const typename Tmem<Config>::Scales &scales, const WorkItem &item,
+                         u32 accumulator, u32 k, u32 end) const
     {
         const u32 first = k;
 #pragma unroll 1
@@ -264,7 +264,7 @@ struct KernelContext {
                 const auto cell = cells.acquire(i);
                 const u32 begin = item.k_first + k * Config::kBlockK;
                 ScaledMmaOp<Config>::issue(
-                    smem.input[i], smem.scales.stage[i], tmem.scales().block(cell.index()),
+                    smem.input[i], smem.scales.stage[i], scales.block(cell.index()),
                     accumulator, item.col + (Config::kTransposed ? item.scale_shift : 0),
                     ScaleTiles<Config>::first_block(item, begin),
                     ScaleTiles<Config>::left(item, begin, shape.k), k == first);
