@@ -11,10 +11,12 @@ HANDED = ["bf16", "--arch", "sm_90a", "--config"]
 # four and two more of each warpgroup; six; 11.
 RUNS = {"runs, in turn": ["70x330x1440", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
 ODD = {"an odd number of blocks in turn": ["70x330x1400", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
-HALVES = {"runs, halves of rows": ["270x330x1100", *BOTH, "tile=128x96 cluster=1x1 stages=3"]}
+HALVES = {"runs, halves of rows": ["270x330x1100", *BOTH, "tile=128x64 cluster=1x1 stages=3"]}
 THREADS = {"runs, loaded by threads": ["130x200x770", *BOTH[:5], "input_align=2", "--arch", "sm_90a", "--config",
-                                       "tile=128x96 cluster=1x1 stages=3"]}
+                                       "tile=128x64 cluster=1x1 stages=3"]}
 ONE_BY_ONE = {"one by one": ["270x330x700", *FEW, "tile=128x128 cluster=1x1 stages=3"]}
+BEHIND = {"behind the products": ["270x330x1100", *BOTH, "tile=128x96 cluster=1x1 stages=3"]}
+WIDE = {"the same, in turn": ["70x330x1400", *BOTH[:5], "b_scale_layout=column", *BOTH[5:], "tile=64x128 k_turns=1 stages=4"]}
 NO_OVERLAP = {"in turn, without overlap": ["70x330x700", *BOTH, "tile=64x160 swap_ab=1 stages=2"]}
 AHEAD = {"two blocks of rows": ["270x330x450", *FEW, "tile=256x128 cluster=1x1 stages=2"]}
 # Scales by rows, which three warps copy; 11 blocks for each of a CTA's tiles.
@@ -48,8 +50,8 @@ FAULTS = [
     (RUNS, "the second's scales are of other columns", "Partition::first_column(consumer_));",
      "8 * consumer_);"),
 
-    (RUNS, "stages of the other's blocks", "            Turns::next(tiles, taken, k_blocks);\n", ""),
-    (ODD, "a stage of the next tile is passed", "            taken += Turns::kWays;\n", ""),
+    (RUNS, "stages of the other's blocks", "        Turns::next(tiles, taken, k_blocks);\n", ""),
+    (ODD, "a stage of the next tile is passed", "        taken += Turns::kWays;\n", ""),
     (RUNS, "a run beyond the last block", "k + kRun - Turns::kWays < k_blocks; k += kRun", "k < k_blocks; k += kRun"),
     (RUNS, "blocks behind the last run are left out",
      "            mma.template issue_run<1>(reader, settle, k + Turns::kWays < k_blocks);\n", ""),
@@ -59,7 +61,23 @@ FAULTS = [
     (NO_OVERLAP, "the other's stages, without overlap", "            Turns::next(tiles, k, k_blocks);\n", ""),
     (NO_OVERLAP, "scales behind the last block, without overlap",
      "                                                  k + Turns::kWays < k_blocks);", "                                                  true);"),
-    (THREADS, "copies of threads are not settled", "            settle_copies<Config>();\n        };", "        };"),
+    (THREADS, "copies of threads are not settled", "        settle_copies<Config>();\n    };", "    };"),
+
+    (BEHIND, "behind: a slot is read before it is full", "            reader.await_next();\n            scales =", "            scales ="),
+    (BEHIND, "behind: the first slot is read before it is full", "        reader.await_next();\n        auto scales", "        auto scales"),
+    (BEHIND, "behind: the next block's factors", "            add_waited(factors);", "            add_waited(scales.factors());"),
+    (BEHIND, "behind: sums are read before they are there",
+     "        ptx::wgmma_wait<0>();\n        in_flight_.release();\n        Instruction", "        in_flight_.release();\n        Instruction"),
+    (BEHIND, "behind: a stage goes back while it is multiplied",
+     "        ptx::wgmma_wait<0>();\n        in_flight_.release();\n        Instruction",
+     "        in_flight_.release();\n        ptx::wgmma_wait<0>();\n        Instruction"),
+    (BEHIND, "behind: the last block is left out", "        add_waited(scales.factors());\n    }", "    }"),
+    (BEHIND, "behind: scales of the first rows", "(bytes + place.rows)", "(bytes)"),
+    (WIDE, "behind, in turn: the last block of one is left out", "(k_blocks - k + Turns::kWays - 1) / Turns::kWays",
+     "(k_blocks - k) / Turns::kWays"),
+    (WIDE, "behind, in turn: one has a block that there is not", "(k_blocks - k + Turns::kWays - 1) / Turns::kWays",
+     "(k_blocks - k + Turns::kWays) / Turns::kWays"),
+    (WIDE, "behind, in turn: the other's columns", "(Slot::kACount + own)", "(Slot::kACount)"),
 
     (RUNS, "both have the first blocks", "return kTakes ? consumer : 0;", "return 0;"),
     (RUNS, "the second does not pass the first stage", "            ring.pass(consumer);\n", ""),

@@ -13,6 +13,8 @@ namespace jg {
 
 // Says that none is taken yet.
 struct HoldNothing {};
+// Says that the next one need not be waited for.
+struct HoldSeen {};
 
 // The first kOptional of the stages are only taken where that is asked for.
 template <class View, u32 kCount = 1, u32 kOptional = 0>
@@ -31,6 +33,12 @@ class HeldStages {
     JG_DEVICE HeldStages(View &view, HoldNothing)
         : view_(view), with_optional_(true), held_(false)
     {
+    }
+    JG_DEVICE HeldStages(View &view, HoldSeen)
+        : view_(view), with_optional_(true), held_(true)
+    {
+        static_assert(kCount == 1, "one is seen");
+        stages_[0] = view.take_seen();
     }
     HeldStages(const HeldStages &) = delete;
     HeldStages &operator=(const HeldStages &) = delete;

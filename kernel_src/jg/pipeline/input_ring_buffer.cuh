@@ -172,6 +172,12 @@ class InputConsumer {
         is_full_ = ptx::mbarrier_test_wait(&barriers_.full[state_.stage], state_.phase);
     }
 
+    // The next stage, which this thread has seen to be full (peek).
+    JG_DEVICE HeldStages<InputConsumer> acquire_seen()
+    {
+        return HeldStages<InputConsumer>(*this, HoldSeen());
+    }
+
     // Number of the stage that is acquired next.
     JG_DEVICE u32 next() const
     {
@@ -200,6 +206,12 @@ class InputConsumer {
     template <class View, u32 kCount, u32 kOptional>
     friend class HeldStages;
 
+    JG_DEVICE u32 take_seen()
+    {
+        const u32 stage = state_.stage;
+        state_.advance();
+        return stage;
+    }
     JG_DEVICE u32 wait()
     {
         const u32 stage = state_.stage;

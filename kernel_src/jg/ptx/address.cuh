@@ -25,6 +25,12 @@ JG_DEVICE void hold(u64 &value)
     asm volatile("" : "+l"(value));
     // clang-format on
 }
+JG_DEVICE void hold(f32 &value)
+{
+    // clang-format off
+    asm volatile("" : "+f"(value));
+    // clang-format on
+}
 
 // The CTA's number, read anew by each caller: a variable that the roles share lives as long
 // as all of them, and one was spilled beside 128 sums of a thread.

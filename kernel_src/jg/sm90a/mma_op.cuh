@@ -39,10 +39,9 @@ class MmaOp {
     static_assert(!kPromotes || (kBits<A> == 8 && !sums_integers<A>()), "of 8-bit floats");
     static_assert(kPromotes || !promotes_block_scales<Config>(),
                   "scales are those of promoted sums");
-    // Where a warpgroup has one multiplication for a block, nothing hides what lies between
-    // its sums and the next one: descriptors are made while the tensor core works for the
-    // block before. On an H200 one wave of 128x128 took 0.95 to 0.98 of the time so; with
-    // two multiplications 1.00 to 1.03, without scales few rows 1.02 to 1.05.
+    // With one multiplication for a block nothing hides what lies between its sums and the
+    // next: descriptors are made a block ahead. On an H200 one wave of 128x128 took 0.95 to
+    // 0.98 of the time so; with two multiplications 1.00 to 1.03, without scales 1.02.
     enum : bool {
         kDescribesAhead = promotes_block_scales<Config>() && kRowBlocks * kMmas == 1
     };
@@ -116,8 +115,7 @@ class MmaOp {
     }
 
     // Adds the products of a stage's tiles, and releases the stage when they are read;
-    // `is_first` starts the accumulator. `kBlocks`: of 64 rows, the first ones; all, unless
-    // sums are promoted.
+    // `is_first` starts the accumulator. `kBlocks`: of 64 rows, if sums are promoted.
     template <u32 kBlocks = kRowBlocks>
     JG_DEVICE void issue(Stage &stage, bool is_first)
     {
@@ -201,6 +199,30 @@ class MmaOp {
         } else {
             add_last<0>(reader);
         }
+    }
+
+    // The same where Reader::kBehind. The assembler moves what it can between the products
+    // of a block, which then wait for it: so a round of the loop ends behind them.
+    template <class Reader, class Settle>
+    JG_DEVICE void issue_behind_scales(Reader &reader, const Settle &settle, u32 left)
+    {
+        reader.await_next();
+        auto scales = reader.take_awaited();
+        const auto start = [&] {
+            hold_next(settle);
+            start_next<0>();
+            reader.give_back();
+        };
+        start();
+#pragma unroll 1
+        for (; left > 1; --left) {
+            const auto factors = scales.factors();
+            reader.await_next();
+            scales = reader.take_awaited();
+            add_waited(factors);
+            start();
+        }
+        add_waited(scales.factors());
     }
 
     // Waits until the tensor core has added up all that was issued.
@@ -406,6 +428,15 @@ class MmaOp {
         ptx::wgmma_wait<0>();
         in_flight_.release();
         add_done<kWhich>(reader);
+    }
+    template <class Factors>
+    JG_DEVICE void add_waited(const Factors &factors)
+    {
+        Sums part;
+        ptx::wgmma_wait<0>();
+        in_flight_.release();
+        Instruction::template take<0>(part);
+        add(part, factors, 0);
     }
 
     Accumulators &acc_;

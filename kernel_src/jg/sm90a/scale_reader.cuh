@@ -11,6 +11,41 @@
 
 namespace jg::sm90a {
 
+// Are all sizes constants, and are there no groups? Where they are read the assembler takes
+// other registers for 128 columns that have scales of their own.
+template <class Config>
+constexpr JG_DEVICE bool has_constant_sizes()
+{
+    return Config::kGroups == 0 && Config::kM > 0 && Config::kN > 0 && Config::kK > 0;
+}
+
+// Where a warpgroup has one multiplication for a block of K, and many columns with scales
+// of their own: are those of the next block read while the tensor core has this one, behind
+// this one's factors? On an H200 384x4096x7168 took 0.93 of the time in 128x96 beside an
+// overlap (0.97 by rows), 448x4096x7168 0.98 in 128x112, groups 0.67 and 0.80 in these,
+// dynamic sizes 0.77; 256x1024x7168 in four parts of K 0.88 in 128x128, 512x2048x7168 0.95
+// in 64x128 in turn, but 1.07 where several warps bring scales that lie by rows; 128x128
+// without parts 0.98 to 1.03 of reads before the products, narrower tiles in turn 1.00 to
+// 1.03.
+template <class Config>
+constexpr JG_DEVICE bool reads_behind()
+{
+    using Partition = MmaPartition<Config>;
+    if constexpr (promotes_block_scales<Config>()) {
+        enum : u32 { kColumns = Partition::kMmaColumns };
+        const bool is_wide = kColumns == 128 && has_constant_sizes<Config>();
+        const bool is_copied = count_scale_warps<Config>() == 1;
+        return Config::BBlockScale::kBlockMn == 1 && Partition::kRows == 64 &&
+               Partition::kMmas == 1 &&
+               (Partition::kTurns
+                    ? is_wide && is_copied
+                    : Config::kBlockM >= 128 && ((96 <= kColumns && kColumns <= 112) ||
+                                                 (is_wide && Config::kSplitK > 1)));
+    } else {
+        return false;
+    }
+}
+
 // Where a warpgroup has one multiplication for a block of K: has the tensor core the next
 // block's while this one's products are added up? They are in registers of their own, and
 // the warpgroup holds two stages. For the scales of 128 columns there is no room beside
@@ -28,8 +63,8 @@ constexpr JG_DEVICE bool overlaps_blocks()
         const bool has_room =
             has_few || Partition::kMmaColumns <= 64 ||
             (Config::kGroups == 0 && (Config::kM > 0 || Config::kN > 0 || Config::kK > 0));
-        return Partition::kRows == 64 && Partition::kMmas == 1 && has_room &&
-               (Partition::kMmaColumns <= 112 || is_wide) &&
+        return !reads_behind<Config>() && Partition::kRows == 64 && Partition::kMmas == 1 &&
+               has_room && (Partition::kMmaColumns <= 112 || is_wide) &&
                Config::kStages >= 2 * KTurns<Config>::kWays;
     } else {
         return false;
@@ -71,11 +106,16 @@ class ScaleReader {
         // last, or before it; with more the second one hides the wait. On an H200 128x128
         // took 0.86 to 0.89 of the time before it and 1.16 behind the last use, and in two
         // parts of K 1.10 before it.
+        kBehind = reads_behind<Config>(),
         kRefills = kOverlaps ||
-                   (kOfColumns &&
+                   (kOfColumns && !kBehind &&
                     (Partition::kTurns || (kColumns <= 96 && Config::kBlockM >= 128))),
-        kBefore = kOfColumns && !kRefills && kColumns == 128 &&
+        kBefore = kOfColumns && !kRefills && !kBehind && kColumns == 128 &&
                   (Config::kSplitK == 1 || Config::kBlockM == 64),
+        // Where in a slot a thread's scales are is known from block to block. With that
+        // 128x128 took 0.95 to 0.97 of the time on an H200, of groups 1.12, and of dynamic
+        // sizes 1.10 to 1.13.
+        kPlaced = kBehind || (kBefore && has_constant_sizes<Config>()),
     };
 
     Scales scales; // of the block that is next, where they are read ahead
@@ -92,16 +132,26 @@ class ScaleReader {
         } else if (kRefills && has_blocks) {
             scales = take();
         }
+        if constexpr (kPlaced) {
+            place_ = Scales::place_of(RowsOfThread{first_row},
+                                      Partition::first_column(consumer));
+        }
+    }
+    // Blocks until the next slot is full, and takes it later: where kBehind.
+    JG_DEVICE void await_next()
+    {
+        ring_.peek();
+    }
+    JG_DEVICE Scales take_awaited()
+    {
+        auto taken = ring_.acquire_seen();
+        return read(taken);
     }
     // Those of the next slot, which stays with this reader.
     JG_DEVICE Scales take()
     {
         auto taken = ring_.acquire();
-        slot_.replace_by(taken);
-        Turns::next(ring_, k_, k_blocks_);
-        k_ += Turns::kWays;
-        return Scales(slots_.slot[slot_.index()], RowsOfThread{first_row_},
-                      Partition::first_column(consumer_));
+        return read(taken);
     }
     JG_DEVICE void give_back()
     {
@@ -109,6 +159,20 @@ class ScaleReader {
     }
 
   private:
+    JG_DEVICE Scales read(HeldStages<Ring> &taken)
+    {
+        slot_.replace_by(taken);
+        Turns::next(ring_, k_, k_blocks_);
+        k_ += Turns::kWays;
+        const auto &slot = slots_.slot[slot_.index()];
+        if constexpr (kPlaced) {
+            return Scales(slot, RowsOfThread{first_row_}, place_);
+        } else {
+            return Scales(slot, RowsOfThread{first_row_},
+                          Partition::first_column(consumer_));
+        }
+    }
+
     // Rows of the tile that a thread has of each multiplication: two.
     struct RowsOfThread {
         u32 first_row; // of the warpgroup
@@ -128,7 +192,8 @@ class ScaleReader {
     Ring &ring_;
     HeldStages<Ring> slot_;
     u32 consumer_, first_row_;
-    u32 k_, k_blocks_; // the next block, of all
+    u32 k_, k_blocks_;             // the next block, of all
+    typename Scales::Place place_; // of the thread's, where kPlaced
 };
 
 } // namespace jg::sm90a

@@ -25,14 +25,19 @@ JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
     ScaleReader<Config, ScaleSlots<Config>, Scales> reader(consumer, first_row, slots,
                                                            scales, k_blocks);
     u32 k = Turns::first(consumer);
-    if constexpr (Mma::kOverlaps) {
+    u32 taken = k;
+    const auto settle = [&] {
+        Turns::next(tiles, taken, k_blocks);
+        taken += Turns::kWays;
+        settle_copies<Config>();
+    };
+    if constexpr (decltype(reader)::kBehind) {
+        if (k < k_blocks) {
+            mma.issue_behind_scales(reader, settle,
+                                    (k_blocks - k + Turns::kWays - 1) / Turns::kWays);
+        }
+    } else if constexpr (Mma::kOverlaps) {
         enum : u32 { kRun = kBlocksOfRun * Turns::kWays };
-        u32 taken = k;
-        const auto settle = [&] {
-            Turns::next(tiles, taken, k_blocks);
-            taken += Turns::kWays;
-            settle_copies<Config>();
-        };
         if constexpr (!Mma::kInRuns) {
             mma.issue_all(reader, settle, k_blocks);
             return;

@@ -18,124 +18,20 @@
 // A unit includes this where sums are promoted so; all others have what scale_slots.cuh
 // has.
 //
-//   ScaleSlot     what a block of a tile has, the payload of a stage
+//   ScaleSlot     what a block of a tile has, the payload of a stage (scale_ring.cuh)
 //   ScaleFiller   copies them; called by one whole warp
 //   BlockScales   those of a thread's accumulators; called by whole warps that hold a slot
 #pragma once
 #include <jg/common/block_scale.cuh>
-#include <jg/common/cluster_shape.cuh>
 #include <jg/common/math.cuh>
-#include <jg/pipeline/input_ring_buffer.cuh>
 #include <jg/ptx/arithmetic.cuh>
 #include <jg/ptx/copy_async.cuh>
 #include <jg/schedule/work_item.cuh>
 #include <jg/tile/input_operand.cuh>
 #include <jg/tile/scale_columns.cuh>
-#include <jg/tile/scale_slots.cuh>
+#include <jg/tile/scale_ring.cuh>
 
 namespace jg {
-
-// Scales of a tile's rows and columns, and of one block of K: of each, or of eight that
-// have one. The host's size of it (lib/plan/smem.c) is part of Config::kSmemBytes, which
-// the kernel asserts.
-template <class Config>
-struct ScaleSlot {
-    using A = typename Config::ABlockScale;
-    using B = typename Config::BBlockScale;
-    enum : u32 {
-        kARun = A::kBlockMn > 1 ? 8 : 1,
-        kBRun = B::kBlockMn > 1 ? 8 : 1,
-        kACount = A::kBlockMn > 0 ? Config::kBlockM / kARun : 0,
-        kBCount = B::kBlockMn > 0 ? Config::kBlockN / kBRun : 0,
-    };
-
-    // Are they in the order in which threads read them? On an H200 256x48 took 0.94 of the
-    // time so, 128x96 by rows 0.98, 64x64 to 64x160 0.98 to 1.00, but 64x32 1.02, 128x128
-    // and 256x128 1.01 to 1.05, 128x160 1.10. Of 64 rows of a multiplication two teams may
-    // have half of the columns each, which are sixteens then, too.
-    enum : bool {
-        kByColumns = kBCount > 0 && kBRun == 1,
-        kHasSixteens =
-            kBCount % 32 == 0 ||
-            (kBCount % 16 == 0 && Config::kBlockM > (Config::kGateInA ? 128 : 64)),
-        kInOrder = kByColumns && kHasSixteens && 48 <= kBCount && kBCount <= 112,
-    };
-    static constexpr ScaleOrder kAOrder =
-        kInOrder && kARun == 1 ? ScaleOrder::kRows : ScaleOrder::kPlain;
-    static constexpr ScaleOrder kBOrder =
-        kInOrder ? ScaleOrder::kColumns : ScaleOrder::kPlain;
-    static_assert(!kInOrder || kACount % 8 == 0, "whole reads");
-
-    alignas(kInOrder ? 16 : 4) f32 scales[kACount + kBCount]; // A's first
-
-    JG_DEVICE f32 *a()
-    {
-        return scales;
-    }
-    JG_DEVICE f32 *b()
-    {
-        return scales + kACount;
-    }
-    JG_DEVICE const f32 *a() const
-    {
-        return scales;
-    }
-    JG_DEVICE const f32 *b() const
-    {
-        return scales + kACount;
-    }
-};
-
-// The ring: as many slots as have room, two at least. `kReaders`: warps that read them.
-template <u32 kReaders>
-struct ScaleSignals {
-    using Cluster = ClusterShape<1, 1>;
-    static constexpr debug::Ring kRing = debug::Ring::kScales;
-    enum : u32 { kReleases = kReaders };
-
-    JG_DEVICE explicit ScaleSignals(const Cluster &) {}
-
-    // By whole warps, whose reads are over.
-    JG_DEVICE void release(u64 *empty) const
-    {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            ptx::mbarrier_arrive(empty);
-        }
-    }
-};
-
-template <class Config, bool>
-struct ScaleSlots {
-    enum : u32 { kCount = Config::kScaleSlots };
-    RingBarriers<kCount> ring;
-    ScaleSlot<Config> slot[kCount];
-};
-template <class Config, u32 kReaders, bool>
-class ScaleRing {
-    enum : u32 { // of a slot: lanes of the warp that copies, and warps of rows
-        kFillers = (copies_scales<Config>() ? 32 : 0) + row_scale_warps<Config>()
-    };
-    using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
-                                 ScaleSignals<kReaders>, kFillers>;
-
-  public:
-    using Producer = typename Ring::Producer;
-    using Consumer = typename Ring::Consumer;
-
-    static JG_DEVICE void init_barriers(ScaleSlots<Config> &slots)
-    {
-        Ring::init_barriers(slots.ring);
-    }
-    static JG_DEVICE Producer producer(ScaleSlots<Config> &slots)
-    {
-        return Ring(slots.ring, ClusterShape<1, 1>(0)).producer();
-    }
-    static JG_DEVICE Consumer consumer(ScaleSlots<Config> &slots)
-    {
-        return Ring(slots.ring, ClusterShape<1, 1>(0)).consumer();
-    }
-};
 
 // All of a role that brings scales and does nothing else.
 template <class Filler, class Work>
@@ -326,6 +222,55 @@ class BlockScales {
         }
     }
 
+    // Where in a slot those of such a thread begin, in bytes, where columns have scales of
+    // their own. It is one for all slots, and held, because the compiler would compute it
+    // anew for each of them, between the wait and the reads.
+    struct Place {
+        u32 rows, columns;
+    };
+    template <class Rows>
+    static JG_DEVICE Place place_of(Rows rows, u32 column)
+    {
+        static_assert(kHeld && Slot::kACount % (kReadsSixteens ? 4 : 2) == 0,
+                      "whole words");
+        const u32 own = column + threadIdx.x % 4 * (kReadsSixteens ? 4 : 2);
+        Place begin = {place_of_scale<Slot::kAOrder>(rows.first()) / Slot::kARun *
+                           u32(sizeof(f32)),
+                       (Slot::kACount + own) * u32(sizeof(f32))};
+        ptx::hold(begin.rows);
+        ptx::hold(begin.columns);
+        return begin;
+    }
+    template <class Rows>
+    JG_DEVICE BlockScales(const Slot &slot, Rows, const Place &place) : columns_(nullptr)
+    {
+        const u8 *bytes = reinterpret_cast<const u8 *>(slot.scales);
+        const f32 *a = reinterpret_cast<const f32 *>(bytes + place.rows);
+        const f32 *b = reinterpret_cast<const f32 *>(bytes + place.columns);
+#pragma unroll
+        for (u32 i = 0; kHasA && i < kRowCount; ++i) {
+            a_[i] = a[place_of_scale<Slot::kAOrder>(Rows::step(i)) / Slot::kARun];
+        }
+        // Whole words, which the compiler does not know to be aligned.
+        enum : u32 { kWords = kReadsSixteens ? 2 : 1 };
+#pragma unroll
+        for (u32 i = 0; i < kHeldCount / 2; i += kWords) {
+            if constexpr (kReadsSixteens) {
+                const float4 four =
+                    *reinterpret_cast<const float4 *>(b + BlockScales::place(i, 0));
+                held_[2 * i] = four.x;
+                held_[2 * i + 1] = four.y;
+                held_[2 * i + 2] = four.z;
+                held_[2 * i + 3] = four.w;
+            } else {
+                const float2 pair =
+                    *reinterpret_cast<const float2 *>(b + BlockScales::place(i, 0));
+                held_[2 * i] = pair.x;
+                held_[2 * i + 1] = pair.y;
+            }
+        }
+    }
+
     // The same, as add_group takes them: products, where all columns or all rows have one
     // scale, which take fewer registers. Not done when they are read, because it waits for
     // them.
@@ -346,6 +291,43 @@ class BlockScales {
         return products;
     }
 
+    // The same, and all products of rows and columns where both have scales of their own.
+    struct Factors {
+        ptx::Pair of[kRowCount][kHeldCount / 2];
+
+        template <u32 kRows>
+        JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32 row,
+                                 u32 group) const
+        {
+#pragma unroll
+            for (u32 i = 0; i < 2 * kRows; ++i) {
+                add_pair(parts[i / 2] + i % 2 * 2, of[row + i][group],
+                         sums[i / 2] + i % 2 * 2);
+            }
+        }
+    };
+    JG_DEVICE auto factors() const
+    {
+        if constexpr (kHeld && kHasA && !kHeldAreProducts) {
+            Factors factors;
+#pragma unroll
+            for (u32 group = 0; group < kHeldCount / 2; ++group) {
+#pragma unroll
+                for (u32 row = 0; row < kRowCount; ++row) {
+                    factors.of[row][group] =
+                        factor_of(a_[row], held_[2 * group], held_[2 * group + 1]);
+                    if constexpr (kColumns == 128) { // or reads come first, and moves
+                        ptx::hold(factors.of[row][group].left);
+                        ptx::hold(factors.of[row][group].right);
+                    }
+                }
+            }
+            return factors;
+        } else {
+            return multiplied();
+        }
+    }
+
     // Adds a group of 8 columns of rows `row` on of the thread, two for each of `parts`, to
     // `sums`: two columns of each row.
     template <u32 kRows>
@@ -359,17 +341,19 @@ class BlockScales {
             for (u32 half = 0; half < 2; ++half) {
                 const ptx::Pair factor =
                     factor_of(a_[kHasA ? row + 2 * i + half : 0], left, right);
-                f32 *sum = sums[i] + 2 * half;
-                const f32 *part = parts[i] + 2 * half;
-                const ptx::Pair added =
-                    ptx::fma_pairs({part[0], part[1]}, factor, {sum[0], sum[1]});
-                sum[0] = added.left;
-                sum[1] = added.right;
+                add_pair(parts[i] + 2 * half, factor, sums[i] + 2 * half);
             }
         }
     }
 
   private:
+    static JG_DEVICE void add_pair(const f32 *part, ptx::Pair factor, f32 *sum)
+    {
+        const ptx::Pair added =
+            ptx::fma_pairs({part[0], part[1]}, factor, {sum[0], sum[1]});
+        sum[0] = added.left;
+        sum[1] = added.right;
+    }
     // Of a row whose scale is `a`, and two columns.
     static JG_DEVICE ptx::Pair factor_of(f32 a, f32 left, f32 right)
     {

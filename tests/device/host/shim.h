@@ -27,6 +27,9 @@
 #define __shared__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
+struct float2 {
+    float x, y;
+};
 struct float4 {
     float x, y, z, w;
 };

@@ -15,6 +15,7 @@ namespace jg::ptx {
 
 inline void hold(u32 &) {}
 inline void hold(u64 &) {}
+inline void hold(f32 &) {}
 
 // Which thread it is is open; it is not the first here.
 inline bool elect_one()
