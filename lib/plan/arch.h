@@ -57,6 +57,7 @@ struct jg_derived {
     bool shares_short;   /* do both math warpgroups multiply rows of a tile of which a group
                             has no more than half? */
     bool passes_items;   /* does a warp find items for those that multiply? */
+    bool passes_loads;   /* and for the thread that loads? */
     bool k_turns;        /* have math warpgroups every other block of K each? */
     bool one_multiplies; /* does one math warpgroup multiply all of a tile? */
     bool leaves_slices;  /* are those left out of which a group has no rows? */

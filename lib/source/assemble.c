@@ -422,6 +422,7 @@ static void print_sizes(const struct jg_problem *problem, const struct jg_produc
         print_flag("kHalvesLast", derived->halves_last, out);
         print_flag("kSharesShort", derived->shares_short, out);
         print_flag("kPassesItems", derived->passes_items, out);
+        print_flag("kPassesLoads", derived->passes_loads, out);
     }
     if (problem->group_by == JIT_GEMM_GROUP_BY_OFFSETS) {
         print_flag("kPadsScales",

@@ -22,6 +22,7 @@ struct Config {
     enum : bool { kHalvesLast = false };
     enum : bool { kSharesShort = false };
     enum : bool { kPassesItems = false };
+    enum : bool { kPassesLoads = false };
     enum : bool { kPadsScales = false };
     enum : jg::u32 { kBlockM = 128 };
     enum : jg::u32 { kBlockN = 32 };

@@ -69,10 +69,10 @@ JG_DEVICE void gemm_kernel(const Params &params)
                     kernel.load_scales();
                 }
             }
-            if constexpr (passes_items<Config>()) {
+            if constexpr (passes_items<Config>() || passes_loads<Config>()) {
                 if (roles.is_item_warp() && ptx::elect_one()) {
-                    pass_items<Config>(kernel.scheduler.thread_iterator(),
-                                       kernel.smem.items);
+                    pass_items(kernel.scheduler.thread_iterator(), kernel.smem.load_items,
+                               kernel.smem.items);
                 }
             }
             if constexpr (Kernel::kHasLoadRing) {

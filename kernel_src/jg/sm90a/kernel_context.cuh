@@ -117,6 +117,7 @@ struct KernelContext {
             ScaleRingT::init_barriers(smem.scales);
         }
         smem.items.init_barriers();
+        smem.load_items.init_barriers();
         if constexpr (kClusterParts > 1) {
             ClusterSumsT::init_barriers(smem.sums);
         }
@@ -229,10 +230,10 @@ struct KernelContext {
             Sums sums;
             if constexpr (Partition::Mma::kWhole) {
                 typename Mma::Accumulators all;
-                multiply(tiles, scales, own, all, epilogue);
+                multiply(tiles, scales, own, all, epilogue, [] {});
                 divide_sums(*this, epilogue, all, sums);
             } else {
-                multiply(tiles, scales, own, sums, epilogue);
+                multiply(tiles, scales, own, sums, epilogue, [] {});
             }
             // Write D, if all parts of K are there.
             work.enter(debug::Role::kEpilogue);
@@ -278,19 +279,23 @@ struct KernelContext {
     }
 
     // Adds up all of an item's K; the accumulators have it when it returns. While the
-    // tensor core has the last products, the epilogue loads what it reads first.
+    // tensor core has the last products, `seen` is called: all stages have been full. And
+    // the epilogue loads what it reads first.
+    template <class Seen>
     JG_DEVICE void multiply(typename Ring::Consumer &tiles,
                             typename ScaleRingT::Consumer &scales,
                             const TileShare<Config> &own, typename Mma::Accumulators &sums,
-                            EpilogueT &epilogue) const
+                            EpilogueT &epilogue, const Seen &seen) const
     {
         const WorkItem &item = own.item;
         const auto read_ahead = [&] {
+            seen();
             epilogue.read_ahead(params, Output::shape(shape, item), Output::tile(item));
         };
         if constexpr (Config::kGroups > 0 && !Config::kTransposed) {
             if (item.row + Partition::first_row(roles.consumer()) >= item.group_end) {
                 pass_over(tiles, scales, item, sums); // and nothing will be written
+                seen();
             } else if (own.has_one_block()) {
                 add_up<1>(tiles, scales, own, sums, read_ahead);
             } else {

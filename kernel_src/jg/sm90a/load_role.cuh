@@ -11,6 +11,7 @@
 // left here: earlier it would take of memory's rate what it gives back later (measured: 6 %
 // of 1x4096x4096).
 #pragma once
+#include <jg/sm90a/item_slots.cuh>
 #include <jg/sm90a/kernel_context.cuh>
 
 namespace jg::sm90a {
@@ -32,8 +33,9 @@ class LoadRole {
         bool waits = kFirst; // for the grid before
         AcquiredMaps maps(kernel_.loader);
         RoleWork work(kernel_.scheduler.load_iterator(), debug::Role::kLoad);
+        LoadItemReader<LoadItems<Config>> items(kernel_.smem.load_items);
         while (work.has_work()) {
-            const auto item = work.next();
+            const auto item = items.next(work);
             maps.settle(item);
             work.settle_at_stage(tiles, item.k_blocks > 0);
             // Send A and B.

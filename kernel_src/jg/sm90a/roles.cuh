@@ -50,7 +50,7 @@ struct Roles {
     {
         return warp == 2;
     }
-    // Where math warpgroups get their items from it (item_slots.cuh).
+    // Where math warpgroups or the load warp get their items from it (item_slots.cuh).
     JG_DEVICE bool is_item_warp() const
     {
         return warp == 3;

@@ -47,7 +47,8 @@ struct alignas(1024) Smem {
     typename PartsStorage<Config, Roles::kMathWarps>::Type sums;
     RowIndices<Config> rows;
     LineEnds<Config> line_ends;
-    ItemSlots<Config> items;
+    MathItems<Config> items;
+    LoadItems<Config> load_items;
 
     // Of a stage: a box for each team.
     JG_DEVICE u8 *epilogue_load_boxes(u32 stage)

@@ -35,7 +35,7 @@ enum {
     MAX_STAGES = 16,
     LOAD_STAGES = 4,
     LINE_END_BYTES = 16,         /* of a line that is shifted: its last chunk */
-    ITEM_SLOTS_BYTES = 160,      /* of both math warpgroups (jg/sm90a/item_slots.cuh) */
+    ITEM_SLOTS_BYTES = 160,      /* of all who read the same (jg/sm90a/item_slots.cuh) */
     MAX_BUSY_ACCUMULATORS = 128, /* of a thread */
     MAX_PROMOTED_COLUMNS = 192   /* of a warpgroup with a second set of accumulators */
 };
@@ -209,7 +209,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             jg_scale_ring_of(&trial->product, config, JG_SM90A_OWN_SLOTS).bytes +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
-            jg_row_indices_bytes(trial) + (passes_items(trial) ? ITEM_SLOTS_BYTES : 0)};
+            jg_row_indices_bytes(trial) +
+            (passes_items(trial) + jg_sm90a_passes_loads(trial)) * ITEM_SLOTS_BYTES};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -773,6 +774,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
     trial->derived.passes_items = passes_items(trial);
+    trial->derived.passes_loads = jg_sm90a_passes_loads(trial);
     trial->derived.k_turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
     if (!jg_sm90a_check_column_scales(trial) || !check_wide_transpose(trial) ||
