@@ -7,11 +7,11 @@ Usage: group_rounds.py [--mhz N] [--seed N] [SHAPE ...]
 as bytes come from L2 to all at once, and as bytes come from memory: weights and rows that nobody has begun to read
 within the last 45 MB are read from there, and whoever reads the same meanwhile goes no faster. Numbers are those
 of docs/grouped.md: 37 bytes a clock and multiprocessor, 4.3 TB/s, the end of a tile of one warpgroup for each half.
-Against what was measured with 512 rows on average (bench/results/README.md): 128x192 0.86 to 0.945 of dense for
-0.83 to 0.94, of which 128x1536x4096 has 0.905 for 0.83; 128x256 0.97 to 1.00 of its time for 0.99 to 1.01, but with
-8x4096x14336 1.10, as rounds of halves are not counted, and 128x2048x768 1.06; tiles up to 128x256 of about the same
-size 0.98 to 1.05 for 1.01 to 1.12; largest first 1.00 to 1.06 for 0.985 to 1.013, so that phases of small groups are
-counted too dear.
+Against what was measured with 512 rows on average (bench/results/README.md): 128x192 0.86 to 0.945 of dense for 0.83
+to 0.94, of which 128x1536x4096 has 0.905 for 0.83 in a single run, 0.89 in turns and 0.91 of uniform sizes; 128x256
+0.97 to 1.00 of its time for 0.99 to 1.01, but with 8x4096x14336 1.10, as rounds of halves are not counted, and
+128x2048x768 1.06; tiles up to 128x256 of about the same size 0.98 to 1.05 for 1.01 to 1.12; largest first 1.00 to
+1.06 for 0.985 to 1.013, so that phases of small groups are counted too dear.
 """
 import argparse
 import math
