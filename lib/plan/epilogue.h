@@ -76,6 +76,7 @@ struct jg_epilogue {
         long_calls; /* calls in the snippet of what is more than an instruction or two */
     bool is_gated;  /* does the snippet take two accumulators, acc0 and acc1? */
     bool is_random; /* does it name `uniform`? */
+    bool compares_random; /* is each such number all of the left side of a `<` or `>=`? */
     /* The first name in the snippet of what depends on a row's place or on how many there
      * are: row batch M uniform; static, NULL: there is none. */
     const char *place_name;

@@ -25,11 +25,13 @@ struct scanner {
     struct jg_position position; /* of text[offset] */
     struct {
         char bracket;
+        bool is_number; /* opened behind `uniform` */
         struct jg_position position;
     } open[JG_SNIPPET_MAX_DEPTH];
     int depth;
-    int tokens;                         /* so far */
-    int operators;                      /* side by side before this token */
+    bool behind_number; /* does this token stand behind a call of `uniform`? */
+    int tokens;         /* so far */
+    int operators;      /* side by side before this token */
     struct jg_position accs[ACC_NAMES]; /* where each is named first; line 0: nowhere */
 };
 
@@ -544,6 +546,29 @@ static jit_gemm_status check_uniform(const struct scanner *scanner,
                              "'uniform' is a function of the prelude");
 }
 
+/* What stands behind one of these may be all of the left side of a `<`. */
+static const char *const before_comparison[] = {"=", "(", "{",  "[",  ",", ";",
+                                                "?", ":", "&&", "||", NULL};
+
+/* Notes a random number that is more than compared with what stands behind it. `names` has
+ * the two tokens before this one, whose brackets are counted. */
+static void note_number(struct scanner *scanner, const struct jg_snippet_names *names,
+                        const struct jg_token *token)
+{
+    struct jg_epilogue *epilogue = scanner->epilogue;
+    if (token->kind == JG_TOKEN_PUNCTUATOR && strchr("([{", token->text[0]) != NULL) {
+        const bool is_number =
+            names->token.kind == JG_TOKEN_NAME && jg_token_is(&names->token, "uniform");
+        scanner->open[scanner->depth - 1].is_number = is_number;
+        epilogue->compares_random &=
+            !is_number || jg_token_is_one_of(&names->before, before_comparison);
+    }
+    epilogue->compares_random &=
+        !scanner->behind_number || jg_token_is(token, "<") || jg_token_is(token, ">=");
+    scanner->behind_number =
+        jg_token_is(token, ")") && scanner->open[scanner->depth].is_number;
+}
+
 /* Of an element: what other rows, or another place of its row, make different. */
 static const char *const place_names[] = {"row", "batch", "M", "uniform"};
 enum { PLACE_NAMES = sizeof(place_names) / sizeof(place_names[0]) };
@@ -685,6 +710,7 @@ static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names
         JG_TRY(check_token(scanner, &next));
         note_name(scanner, &next);
         JG_TRY(check_uniform(scanner, &names->token, &next));
+        note_number(scanner, names, &next);
         note_call(scanner, &names->token, &next);
         JG_TRY(jg_snippet_loops_take(loops, &names->token, &next));
         JG_TRY(jg_snippet_names_take(names, &next));
@@ -708,6 +734,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     epilogue->double_line = epilogue->double_column = 0;
     epilogue->long_calls = 0;
     epilogue->is_random = false;
+    epilogue->compares_random = true;
     epilogue->place_name = NULL;
     const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
     struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};

@@ -196,8 +196,9 @@ static int64_t result_bits(const struct jg_problem *problem)
     return bits;
 }
 
-/* How exact the snippet's results are, and whether it takes two accumulators
- * (jg/epilogue/user_epilogue.cuh). */
+/* How exact the snippet's results are, whether it takes two accumulators
+ * (jg/epilogue/user_epilogue.cuh), and what it does with random numbers
+ * (jg/epilogue/random.cuh). */
 static void print_traits(const struct jg_problem *problem, struct jg_str *out)
 {
     const struct jg_epilogue *epilogue = problem->epilogue;
@@ -208,6 +209,9 @@ static void print_traits(const struct jg_problem *problem, struct jg_str *out)
     }
     if (epilogue != NULL && epilogue->is_gated) {
         jg_str_puts(out, "#define JG_GATED 1\n");
+    }
+    if (epilogue != NULL && epilogue->is_random && epilogue->compares_random) {
+        jg_str_puts(out, "#define JG_UNIFORM_RESULT UniformNumber\n");
     }
 }
 

@@ -248,6 +248,39 @@ Test(snippet, calls_of_long_functions_are_counted)
     }
 }
 
+Test(snippet, random_numbers_that_are_only_compared_are_known)
+{
+    static const struct {
+        const char *source;
+        bool is_random, compares;
+    } rows[] = {
+        {"d = uniform(1.0f) < 0.5f ? acc : 0.0f;", true, true},
+        {"d = uniform ( /* ) */ 1.0f)\n  >= 0.5f ? acc : 0.0f;", true, true},
+        {"d = acc * (uniform((1.0f + 2.0f)) < 0.5f);", true, true},
+        {"d = uniform(1.0f) < 0.5f && uniform(2.0f) < 0.5f ? acc : 0.0f;", true, true},
+        {"d = acc < 0.5f ? uniform(1.0f) : 0.0f;", true, false},
+        {"d = (uniform(1.0f)) < 0.5f ? acc : 0.0f;", true, false},
+        {"d = uniform(1.0f) <= 0.5f ? acc : 0.0f;", true, false},
+        {"d = 1.0f - uniform(1.0f) < 0.5f ? acc : 0.0f;", true, false},
+        {"d = (float)uniform(1.0f) < 0.5f ? acc : 0.0f;", true, false},
+        {"d = 0.5f > uniform(1.0f) ? acc : 0.0f;", true, false},
+        {"d = uniform(1.0f) < 0.5f ? acc : uniform(2.0f);", true, false},
+        {"d = uniform(uniform(1.0f)) < 0.5f ? acc : 0.0f;", true, false},
+        {"float u = uniform(1.0f); d = u < 0.5f ? acc : 0.0f;", true, false},
+        {"d = exp(acc) < 0.5f ? acc : 0.0f;", false, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue *epilogue = NULL;
+
+        cr_assert_eq(register_snippet(rows[i].source, 0, &epilogue), JIT_GEMM_OK, "%s",
+                     jg_error_text());
+
+        cr_expect_eq(epilogue->is_random, rows[i].is_random, "%s", rows[i].source);
+        cr_expect_eq(epilogue->compares_random, rows[i].compares, "%s", rows[i].source);
+        jg_epilogue_destroy(epilogue);
+    }
+}
+
 Test(snippet, random_texts_never_crash_the_scan)
 {
     static const char alphabet[] = "d=acc;(){}[]\"'/*\\?<>:%#\n\r\t 0.1efR_+-bias";

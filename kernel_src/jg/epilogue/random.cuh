@@ -4,6 +4,7 @@
 // that a number depends on its seed and its place alone, and every kernel makes the same
 // one again.
 #pragma once
+#include <jg/common/math.cuh>
 #include <jg/ptx/arithmetic.cuh>
 
 namespace jg {
@@ -34,13 +35,53 @@ JG_DEVICE PhiloxWords philox4x32_10(PhiloxWords counter, u32 key0, u32 key1)
     return counter;
 }
 
+// A multiple of 2^-24 in [0, 1): as many as the upper 24 bits of a word say. Beside a float
+// it is compared as an integer, which takes one instruction of a thread for each number
+// where they have one limit, instead of four.
+struct UniformNumber {
+    u32 word;
+
+    JG_DEVICE operator f32() const
+    {
+        return static_cast<f32>(word >> 8) * 0x1p-24f;
+    }
+    JG_DEVICE bool operator<(f32 limit) const
+    {
+        // Of the 2^24 numbers so many are less: none where the limit is NaN.
+        const u32 less = min_u32(__float2uint_ru(limit * 0x1p24f), 1u << 24);
+        return less != 0 && word <= (less << 8) - 1;
+    }
+    JG_DEVICE bool operator>=(f32 limit) const
+    {
+        return limit == limit && !(*this < limit);
+    }
+    // Limits of other types that a float is compared with.
+    template <class T, class = decltype(f32() < T())>
+    JG_DEVICE bool operator<(T limit) const
+    {
+        return static_cast<f32>(*this) < limit;
+    }
+    template <class T, class = decltype(f32() >= T())>
+    JG_DEVICE bool operator>=(T limit) const
+    {
+        return static_cast<f32>(*this) >= limit;
+    }
+};
+
+// What a snippet gets. The unit defines it as UniformNumber where all of a snippet's
+// numbers are the left sides of `<` or `>=`: elsewhere nothing but a float is as good as
+// one.
+#ifndef JG_UNIFORM_RESULT
+#    define JG_UNIFORM_RESULT f32
+#endif
+
 // `uniform` of the element at a place of D. Four columns that begin at a multiple of 4
 // share a counter, so that a thread which has them makes their numbers at once.
 struct Uniform {
     int row, col, batch;
 
     // In [0, 1), a multiple of 2^-24. All 32 bits of the seed count.
-    JG_DEVICE f32 operator()(f32 seed) const
+    JG_DEVICE JG_UNIFORM_RESULT operator()(f32 seed) const
     {
         const u32 column = static_cast<u32>(col);
         const PhiloxWords words =
@@ -48,8 +89,7 @@ struct Uniform {
                           __float_as_uint(seed), 0);
         const u32 low = column % 2 != 0 ? words.w1 : words.w0;
         const u32 high = column % 2 != 0 ? words.w3 : words.w2;
-        const u32 word = column % 4 < 2 ? low : high;
-        return static_cast<f32>(word >> 8) * 0x1p-24f;
+        return UniformNumber{column % 4 < 2 ? low : high};
     }
 };
 

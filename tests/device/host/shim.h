@@ -78,6 +78,14 @@ inline int __float2int_rn(float value)
 {
     return static_cast<int>(std::nearbyint(value));
 }
+/* Saturates; 0 of a NaN. */
+inline unsigned int __float2uint_ru(float value)
+{
+    const float whole = std::ceil(value);
+    return !(whole > 0.0f)          ? 0
+           : whole >= 4294967296.0f ? 0xffffffffu
+                                    : static_cast<unsigned int>(whole);
+}
 inline float __fmul_rn(float x, float y)
 {
     return x * y;

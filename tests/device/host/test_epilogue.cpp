@@ -300,6 +300,47 @@ TEST(random, columns_take_the_words_in_turn)
     }
 }
 
+TEST(random, numbers_compare_as_the_floats_that_they_are)
+{
+    static const f32 limits[] = {0x1p-24f,
+                                 0x1p-25f,
+                                 3 * 0x1p-24f,
+                                 0.1f,
+                                 0.5f,
+                                 0x1p-149f,
+                                 0x1p-24f * 0xffffff,
+                                 1.0f,
+                                 1.5f,
+                                 0x1p104f,
+                                 0x1p127f,
+                                 INFINITY,
+                                 NAN,
+                                 0.0f,
+                                 0x1.000002p-1f};
+    static const u32 words[] = {0,          0xff,       0x100,      0x101,      0x1ff,
+                                0x200,      0x3ff,      0x400,      0x19999900, 0x19999aff,
+                                0x7fffffff, 0x80000000, 0x800000ff, 0x80000100, 0xfffffeff,
+                                0xffffff00, 0xffffffff};
+    for (const f32 positive : limits) {
+        for (const f32 limit : {positive, -positive}) {
+            for (const u32 word : words) {
+                const jg::UniformNumber number = {word};
+                const f32 value = number;
+                EXPECT((number < limit) == (value < limit), "%08x < %a", word, limit);
+                EXPECT((number >= limit) == (value >= limit), "%08x >= %a", word, limit);
+            }
+        }
+    }
+}
+TEST(random, numbers_compare_with_limits_of_other_types)
+{
+    const jg::UniformNumber least = {0xff}, half = {0x80000000}, greatest = {0xffffffff};
+    EXPECT(greatest < 1 && !(least < 0) && least >= 0 && !(greatest >= 1), "int");
+    EXPECT(half < 0x1.00000001p-1 && half >= 0.5 && !(half >= 0x1.00000001p-1), "double");
+    EXPECT(least < half && !(half < half) && half >= half && !(least >= half),
+           "each other");
+}
+
 TEST(staging, vectors_have_each_element_once_without_bank_conflicts_on_sm_90a)
 {
     check_outputs_sm90a<f32, StagingCheck>();
