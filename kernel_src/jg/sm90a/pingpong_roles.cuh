@@ -92,16 +92,9 @@ class PingpongRoles {
         work.settle_at_stage(tiles, item.k_blocks > 0);
         typename Kernel::Mma::Accumulators sums;
         auto no_scales = Kernel::ScaleRingT::consumer(kernel_.smem.scales);
-        // Where items come ahead, the other's first products queue behind the last ones of
-        // these; else they wait until these have ended.
-        const auto pass_on = [&](bool is_now) {
-            if (is_now) {
-                math.pass_on(has_next);
-            }
-        };
+        // The other's first products queue behind the last ones of these.
         kernel_.multiply(tiles, no_scales, TileShare<Config>(item, 0), sums, epilogue,
-                         [&] { pass_on(passes_loads<Config>()); });
-        pass_on(!passes_loads<Config>());
+                         [&] { math.pass_on(has_next); });
         // Write D.
         work.enter(debug::Role::kEpilogue);
         if constexpr (Kernel::kHasLoadRing) {
