@@ -176,23 +176,6 @@ static int out_bytes(const struct jg_trial *trial)
                : OUTPUT_ROWS * JG_ROW_BYTES;
 }
 
-/* Of warpgroups that would look for an item in the list of groups between two tiles: 1000
- * clocks, of 12000 for two tiles of 128 x 2048 x 768 e4m3. Those with every other tile have
- * the time where elements of 16 bits are multiplied, which take twice as long (then it
- * costs 1 to 3 percent, H200), and no registers for it beside matrices by pointers. */
-static bool passes_items(const struct jg_trial *trial)
-{
-    const jit_gemm_group_by group_by = trial->product.group_by;
-    const bool looks_in_time =
-        trial->config.layout.pingpong != 0 && (jg_dtype_bits(trial->product.a.dtype) > 8 ||
-                                               group_by == JIT_GEMM_GROUP_BY_POINTERS);
-    if (trial->product.has_row_boxes && jg_product_promotes_scales(&trial->product)) {
-        return true; /* they have no registers for it (jg/sm90a/item_slots.cuh) */
-    }
-    return jg_has_row_groups(group_by) && group_by != JIT_GEMM_GROUP_BY_ROWS &&
-           !looks_in_time && !jg_loads_by_threads(&trial->product);
-}
-
 struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
@@ -210,7 +193,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
             jg_row_indices_bytes(trial) +
-            (passes_items(trial) + jg_sm90a_passes_loads(trial)) * ITEM_SLOTS_BYTES};
+            (jg_sm90a_passes_items(trial) + jg_sm90a_passes_loads(trial)) *
+                ITEM_SLOTS_BYTES};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
@@ -773,7 +757,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.turns_last = may_turn_last(trial);
     trial->derived.halves_last = may_halve_last(trial);
-    trial->derived.passes_items = passes_items(trial);
+    trial->derived.passes_items = jg_sm90a_passes_items(trial);
     trial->derived.passes_loads = jg_sm90a_passes_loads(trial);
     trial->derived.k_turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);

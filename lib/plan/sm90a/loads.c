@@ -25,6 +25,23 @@ int jg_sm90a_loaded_rows(const struct jg_product *product, const struct jg_matri
                : tile;
 }
 
+/* Of warpgroups that would look for an item in the list of groups between two tiles: 1000
+ * clocks, of 12000 for two tiles of 128 x 2048 x 768 e4m3. Those with every other tile have
+ * the time where elements of 16 bits are multiplied, which take twice as long (then it
+ * costs 1 to 3 percent, H200), and no registers for it beside matrices by pointers. */
+bool jg_sm90a_passes_items(const struct jg_trial *trial)
+{
+    const jit_gemm_group_by group_by = trial->product.group_by;
+    const bool looks_in_time =
+        trial->config.layout.pingpong != 0 && (jg_dtype_bits(trial->product.a.dtype) > 8 ||
+                                               group_by == JIT_GEMM_GROUP_BY_POINTERS);
+    if (trial->product.has_row_boxes && jg_product_promotes_scales(&trial->product)) {
+        return true; /* they have no registers for it (jg/sm90a/item_slots.cuh) */
+    }
+    return jg_has_row_groups(group_by) && group_by != JIT_GEMM_GROUP_BY_ROWS &&
+           !looks_in_time && !jg_loads_by_threads(&trial->product);
+}
+
 /* A search of the list and several divisions, meanwhile nothing is sent: H200, groups of
  * 512 rows, with turns that are handed on while the last products are made, 0.97 to 0.99 of
  * the time; where warpgroups share tiles, 1.00. Threads that load, and a warp that copies

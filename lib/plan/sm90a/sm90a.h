@@ -111,7 +111,9 @@ bool jg_sm90a_is_filled_once(const struct jg_trial *trial);
 /* CTAs of turned clusters have the same rows: each loads half of them for both, where TMA
  * brings rows in boxes. 0: the last round is not turned. */
 int jg_sm90a_turned_slices(const struct jg_trial *trial);
-/* Does a warp find items for the thread that loads (jg/sm90a/item_slots.cuh)? */
+/* Does a warp find items for the math warpgroups (jg/sm90a/item_slots.cuh), and for the
+ * thread that loads? */
+bool jg_sm90a_passes_items(const struct jg_trial *trial);
 bool jg_sm90a_passes_loads(const struct jg_trial *trial);
 /* Do both math warpgroups multiply rows of a tile of which a group has no more than half?
  * When the way out is chosen. */
