@@ -193,8 +193,8 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
             jg_row_indices_bytes(trial) +
-            (jg_sm90a_passes_items(trial) + jg_sm90a_passes_loads(trial)) *
-                ITEM_SLOTS_BYTES};
+            (int64_t)ITEM_SLOTS_BYTES *
+                (jg_sm90a_passes_items(trial) + jg_sm90a_passes_loads(trial))};
 }
 
 /* Boxes of the tensor maps. With a cluster each CTA loads its share and sends it to the
