@@ -64,7 +64,7 @@ static int run_words(run_line_function *run, char **common, int count, char *lin
     if (code != CLI_OK) {
         return code;
     }
-    const size_t total = (size_t)(count + words.count);
+    const size_t total = (size_t)count + (size_t)words.count;
     char **argv = cli_alloc((total + 1) * sizeof(*argv)); /* the run sorts it */
     memcpy(argv, common, (size_t)count * sizeof(*argv));
     memcpy(argv + count, words.items, (size_t)words.count * sizeof(*argv));
