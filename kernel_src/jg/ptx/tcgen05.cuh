@@ -143,9 +143,7 @@ constexpr JG_DEVICE u64 tcgen05_descriptor(u32 leading_bytes, u32 stride_bytes,
 
 JG_DEVICE u64 tcgen05_descriptor_address(const void *tile)
 {
-    u32 address = shared_address(tile);
-    hold(address); // or all of it is computed in 64 bits
-    return (address & 0x3ffff) >> 4;
+    return (shared_address(tile) & 0x3ffff) >> 4;
 }
 
 // What tcgen05.mma calls an input type: its kind, and its number within the kind.
