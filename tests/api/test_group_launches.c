@@ -103,13 +103,16 @@ Test(group_launches, numbers_may_change_from_launch_to_launch)
     }
 }
 
-/* What is below 0 or above M counts as that; rows that two groups would have are left out
- * here, because both write them. */
+/* What is below 0 or above M counts as that, and a group that begins before one before it
+ * ends has no rows. */
 Test(group_launches, wrong_numbers_lead_nowhere)
 {
     static const int32_t given[][GROUPS] = {{-7, 20, 20, 2000000000},
-                                            {INT32_MIN, -1, 5, INT32_MAX}};
-    static const int32_t meant[][GROUPS] = {{0, 20, 20, 70}, {0, 0, 5, 70}};
+                                            {INT32_MIN, -1, 5, INT32_MAX},
+                                            {70, 0, 70, 0},
+                                            {40, 30, 70, 40}};
+    static const int32_t meant[][GROUPS] = {
+        {0, 20, 20, 70}, {0, 0, 5, 70}, {70, 70, 70, 70}, {40, 40, 40, 40}};
     for (int i = 0; i < EMULATED_ARCHS; i++) {
         for (size_t j = 0; j < sizeof(given) / sizeof(given[0]); j++) {
             struct launch launch = open_launch(emulated_archs[i], stacked);
@@ -263,8 +266,16 @@ static void expect_equal(const char *what, const float *got, const float *wanted
  * nothing of rows that belong to no group. Sums of these values are exact. */
 Test(group_launches, reductions_follow_the_numbers)
 {
-    static const int32_t lists[][GROUPS] = {
-        {70, 70, 70, 70}, {0, 0, 0, 0}, {1, 33, 33, 69}, {0, 65, 65, 70}, {0, 0, 0, 0}};
+    static const struct {
+        int32_t given[GROUPS], meant[GROUPS];
+        bool is_of_host;
+    } lists[] = {{{70, 70, 70, 70}, {70, 70, 70, 70}, false},
+                 {{0, 0, 0, 0}, {0, 0, 0, 0}, true},
+                 {{1, 33, 33, 69}, {1, 33, 33, 69}, false},
+                 {{70, 0, 70, 0}, {70, 70, 70, 70}, false}, /* rows of two groups */
+                 {{0, 65, 65, 70}, {0, 65, 65, 70}, true},
+                 {{40, 30, 70, 40}, {40, 40, 40, 40}, false},
+                 {{0, 0, 0, 0}, {0, 0, 0, 0}, false}};
     const jit_gemm_epilogue epilogue = {.struct_size = sizeof(epilogue),
                                         .name = "of_groups",
                                         .source = "d = acc; s = acc; g = acc; m = acc;",
@@ -286,25 +297,26 @@ Test(group_launches, reductions_follow_the_numbers)
             {.pointer = made + offsetof(struct results, rows)},
             {.pointer = made + offsetof(struct results, columns)},
             {.pointer = made + offsetof(struct results, greatest)}};
-        launch.args = (jit_gemm_args){
-            .struct_size = sizeof(launch.args),
-            .a = {.pointer = emulated_upload(launch.context, a, sizeof(a))},
-            .b = {.pointer = emulated_upload(launch.context, b, sizeof(b))},
-            .d = {.pointer = emulated_upload(launch.context, d, sizeof(d))},
-            .operands = operands,
-            .operand_count = REDUCED,
-            .group_sizes = emulated_upload(launch.context, lists[0], sizeof(lists[0]))};
+        launch.args =
+            (jit_gemm_args){.struct_size = sizeof(launch.args),
+                            .a = {.pointer = emulated_upload(launch.context, a, sizeof(a))},
+                            .b = {.pointer = emulated_upload(launch.context, b, sizeof(b))},
+                            .d = {.pointer = emulated_upload(launch.context, d, sizeof(d))},
+                            .operands = operands,
+                            .operand_count = REDUCED,
+                            .group_sizes = emulated_upload(launch.context, lists[0].given,
+                                                           sizeof(lists[0].given))};
         emulated_check(jit_gemm_device_alloc(launch.context, info.workspace_bytes,
                                              &launch.args.workspace));
         emulated_check(jit_gemm_device_fill(launch.context, launch.args.workspace, 0,
                                             info.workspace_bytes));
         for (size_t j = 0; j < sizeof(lists) / sizeof(lists[0]); j++) {
-            const struct results wanted = reduce(lists[j]);
+            const struct results wanted = reduce(lists[j].meant);
             emulated_check(jit_gemm_device_fill(launch.context, made, 0xff, sizeof(got)));
             emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
-                                                  lists[j], sizeof(lists[j])));
-            launch.args.host_group_sizes = j % 2 == 0 ? NULL : lists[j];
-            launch.args.host_group_count = j % 2 == 0 ? 0 : GROUPS;
+                                                  lists[j].given, sizeof(lists[j].given)));
+            launch.args.host_group_sizes = lists[j].is_of_host ? lists[j].given : NULL;
+            launch.args.host_group_count = lists[j].is_of_host ? GROUPS : 0;
             emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
             emulated_check(
                 jit_gemm_device_download(launch.context, &got, made, sizeof(got)));
@@ -319,12 +331,13 @@ Test(group_launches, reductions_follow_the_numbers)
     }
 }
 
-/* As many groups as there may be, next to all of them empty, the last one not. */
+/* As many groups as there may be, next to all of them empty, the last one not. Where empty
+ * ones end before the others, nothing is another group's. */
 Test(group_launches, there_may_be_4096_groups)
 {
     enum { MOST = 4096, N = 16 };
     static float many[MOST][N][K], out[ROWS][N];
-    static int32_t ends[MOST];
+    static int32_t ends[MOST], falling[MOST];
     static int group_of[ROWS];
     fill();
     for (int i = 0; i < MOST * N * K; i++) {
@@ -335,13 +348,15 @@ Test(group_launches, there_may_be_4096_groups)
             group_of[rows++] = i;
         }
         ends[i] = rows;
+        falling[i] = i > 1000 && i % 100 > 40 && i % 7 == 3 ? i % 3 : rows;
     }
-    for (int i = 0; i < EMULATED_ARCHS; i++) {
+    for (int i = 0; i < 2 * EMULATED_ARCHS; i++) {
         struct launch launch =
-            open_launch(emulated_archs[i], "m=70 n=16 k=32 a=tf32 groups=4096");
+            open_launch(emulated_archs[i / 2], "m=70 n=16 k=32 a=tf32 groups=4096");
         jit_gemm_args args = launch.args;
         args.b.pointer = emulated_upload(launch.context, many, sizeof(many));
-        args.group_sizes = emulated_upload(launch.context, ends, sizeof(ends));
+        args.group_sizes =
+            emulated_upload(launch.context, i % 2 == 0 ? ends : falling, sizeof(ends));
         emulated_check(jit_gemm_run(launch.gemm, &args, NULL));
         emulated_check(
             jit_gemm_device_download(launch.context, out, args.d.pointer, sizeof(out)));

@@ -97,13 +97,15 @@ static uint64_t make_workspace(jit_gemm_context *context, const jit_gemm *gemm)
 }
 
 /* Numbers of groups that fall, or lie beyond the rows, lead nowhere: the emulator reports
- * what is read or written outside of arrays. No two groups have a row in common. */
+ * what is read or written outside of arrays, and what two write of rows in common. */
 static void run_with_wrong_numbers(jit_gemm_context *context, const jit_gemm *gemm,
                                    const jit_gemm_args *args)
 {
     static const int32_t wrong[][GROUPS] = {{130, -5, -7, -1},
                                             {INT32_MAX, INT32_MIN, -1, 0},
-                                            {ROWS + 1, 4 * ROWS, INT32_MAX, ROWS}};
+                                            {ROWS + 1, 4 * ROWS, INT32_MAX, ROWS},
+                                            {ROWS, 0, ROWS, 0},
+                                            {ROWS, 129, ROWS, 1}};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         emulated_check(
             jit_gemm_device_upload(context, args->group_sizes, wrong[i], sizeof(wrong[i])));

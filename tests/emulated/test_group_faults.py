@@ -3,11 +3,10 @@
 """Faults in what kernels with groups have of their own, each planted in the device code before NVRTC
 compiles it: `run --verify` on the emulator has to see them, by a finding or by wrong numbers.
 
-Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC LAUNCHES POINTERS
+Usage: test_group_faults.py JIT_GEMM EMULATOR NVRTC TESTS...
 
-Each fault is tried in one kernel after the other until one shows it. LAUNCHES and POINTERS are programs
-of tests in which the kernel before makes the numbers, and the addresses; they have to fail with a fault
-of its own. Every eightieth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
+Each fault is tried in one kernel after the other until one shows it. TESTS are programs of tests, which
+have to fail with faults of their own (IN_TESTS). Every eightieth is planted; JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
 """
 from functools import partial
 import pathlib
@@ -34,14 +33,13 @@ KERNELS = {
     # Of 18 tiles 2 have the last round of 4 multiprocessors.
     "halves of the last round": ["m=640", "n=256", "k=64", "a=bf16", "groups=7", "--group-sizes", "1,130,1,75,300,0,127",
                                  "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1"],
-    "launch control, transposed": ["m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS,
-                                   "--group-sizes", MANY, "--arch", "sm_100a",
-                                   "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
+    "launch control, transposed": [
+        "m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS, "--group-sizes", MANY, "--arch", "sm_100a",
+        "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
     "a scan of three rounds": ["m=482", "n=64", "k=64", "a=bf16", "groups=601", "--group-sizes",
                                "1,0,0,3,0," * 120 + "2", "--arch", "sm_90a", "--config", "tile=64x32 swap_ab=1"],
-    "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
-                        "--group-sizes", SKEWED, "--arch", "sm_100a",
-                        "--config", "mma=128x64 cluster=2x1 scheduler=static"],
+    "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts", "--group-sizes",
+                        SKEWED, "--arch", "sm_100a", "--config", "mma=128x64 cluster=2x1 scheduler=static"],
     "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
                           SKEWED, "--arch", "sm_90a", "--config", "tile=64x128 cluster=1x2"],
     "bands of columns": ["m=129", "n=2056", "k=64", "a=bf16", "groups=2", "--group-sizes", "0,129",
@@ -77,41 +75,39 @@ DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,13
 DEPTH_KERNELS = {
     "along K, shared tiles": ["m=264", "n=256", "a=bf16", "d=f32", "layout=tn", *DEPTHS,
                               "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
-    "along K, pairs of CTAs": ["m=256", "n=264", "a=bf16", "d=f32", "layout=tn", *DEPTHS,
-                               "--arch", "sm_100a",
+    "along K, pairs of CTAs": ["m=256", "n=264", "a=bf16", "d=f32", "layout=tn", *DEPTHS, "--arch", "sm_100a",
                                "--config", "mma=256x128 cta_group=2 cluster=2x2"],
     "along K, by threads": ["m=64", "n=72", "a=bf16", "d=f32", "layout=nt", "input_align=2", *DEPTHS,
                             "--arch", "sm_90a"],
     "along K, scales of blocks": ["m=136", "n=136", "a=e4m3", "d=f32", "layout=tn", "a_scale=1x128",
                                   "b_scale=128x128", *DEPTHS, "--arch", "sm_100a"],
-    "along K, scales of the tensor core": ["m=136", "n=264", "k=512", "nvfp4", "d=f32", "groups=6",
-                                           "group_by=k_offsets", "--group-sizes", "0,96,32,0,320,32", "--arch",
-                                           "sm_100a", "--config", "mma=128x64 cluster=1x1"],
+    "along K, scales of the tensor core": [
+        "m=136", "n=264", "k=512", "nvfp4", "d=f32", "groups=6", "group_by=k_offsets", "--group-sizes",
+        "0,96,32,0,320,32", "--arch", "sm_100a", "--config", "mma=128x64 cluster=1x1"],
     "along K, pairs with scales": ["m=256", "n=256", "a=mxfp8", "d=f32", "layout=tn", *DEPTHS, "--arch", "sm_100a",
                                    "--config", "mma=256x256 cta_group=2 cluster=2x1"],
     # K of no group is NaN, before which the last group ends without any.
-    "along K, K-major with scales": ["m=136", "n=144", "k=512", "a=mxfp8", "d=f32", "groups=6",
-                                     "group_by=k_offsets", "--group-sizes", "0,96,32,0,320,0", "--arch", "sm_100a",
-                                     "--config", "mma=128x64 cluster=1x1"],
+    "along K, K-major with scales": [
+        "m=136", "n=144", "k=512", "a=mxfp8", "d=f32", "groups=6", "group_by=k_offsets", "--group-sizes",
+        "0,96,32,0,320,0", "--arch", "sm_100a", "--config", "mma=128x64 cluster=1x1"],
 }
 
 POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
 POINTER_KERNELS = {
     "pointers, C": ["m=300", "n=200", "k=128", "a=bf16", "c=bf16", *POINTERS, *VECTORS, "--arch", "sm_90a",
                     "--config", "tile=128x128"],
-    "pointers, transposed": ["m=300", "n=136", "k=200", "a=bf16", "d=f32", *POINTERS, "--arch", "sm_100a",
-                             "--config", "mma=128x32 swap_ab=1"],
+    "pointers, transposed": [
+        "m=300", "n=136", "k=200", "a=bf16", "d=f32", *POINTERS, "--arch", "sm_100a", "--config", "mma=128x32 swap_ab=1"],
     "pointers, scales of D": ["m=300", "n=256", "k=128", "a=e4m3", "d=e4m3", "d_scale=1x128", *POINTERS,
                               "--arch", "sm_90a", "--config", "tile=128x128"],
 }
 
 REDUCED = ["--epilogue", "d = acc; s = acc; g = acc; m = abs(acc);", "--operand", "s:column_vector:f32:sum",
            "--operand", "g:row_vector:f32:sum", "--operand", "m:scalar:f32:max"]
+REDUCED_SKEWED = ["n=264", "k=64", "a=bf16", "groups=7", "--group-sizes", SKEWED, *REDUCED]
 REDUCED_KERNELS = {
-    "reduced, offsets": ["m=640", "n=264", "k=64", "a=bf16", "groups=7", "--group-sizes", SKEWED, *REDUCED,
-                         "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
-    "reduced, transposed": ["m=300", "n=264", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
-                            SKEWED, *REDUCED, "--arch", "sm_100a", "--config",
+    "reduced, offsets": ["m=640", *REDUCED_SKEWED, "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
+    "reduced, transposed": ["m=300", *REDUCED_SKEWED, "group_by=counts", "--arch", "sm_100a", "--config",
                             "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
 }
 
@@ -137,8 +133,7 @@ FAULTS = [
     ("a group has a row less", "const u32 end = row(group);", "const u32 end = row(group) - (row(group) > 0);"),
     ("a group has a row more", "const u32 end = row(group);", "const u32 end = min_u32(row(group) + 1, rows_);"),
     ("numbers of the next group", "const i32 size = sizes_[group];", "const i32 size = sizes_[group + 1];"),
-    ("tiles are counted along rows only", "return clusters_of(rows_of(piece), across(piece));",
-     "return clusters_along(rows_of(piece));"),
+    ("tiles are counted along rows only", "return clusters_of(rows, across(piece));", "return clusters_along(rows);"),
     ("a lane adds its own", "end += lane >= step ? lower : 0;", "end += lower;"),
     ("half of the scan", "step < 32; step *= 2", "step < 16; step *= 2"),
     ("a lane's tiles before it", "u32 begin = before + end - sum;", "u32 begin = before + end;"),
@@ -373,13 +368,20 @@ SORTED_FAULTS = [
     ("every group of blocks is empty", "return first_of(group) < storage_.ends[group];", "return false;"),
 ]
 
-# What the kernel before writes is read before it has ended.
-UNTIMELY = ("numbers of the launch before", "        ptx::grid_dependency_wait();\n", "")
-UNTIMELY_ADDRESSES = ("addresses of the launch before", *UNTIMELY[1:])
+# Tried in tests: of which program, which ones, what they say. What the kernel before writes is read too early, and
+# numbers fall.
+WAIT = "        ptx::grid_dependency_wait();\n"
+IN_TESTS = [
+    (0, "row_blocks/kernel_before*", "[race]", ("numbers of the launch before", WAIT, "")),
+    (1, "pointer_groups/kernel_before*", "[race]", ("addresses of the launch before", WAIT, "")),
+    (2, "group_launches/wrong*", "[race]", ("two groups have a row", "kRises && rows.begin < reached", "false")),
+    (2, "group_launches/wrong*", "[race]", ("a lane begins anew", "lane > 0 ? before : reached", "reached")),
+    (2, "group_launches/there*", "", ("so does each round", "reached = __shfl_sync(~0u, most, 31);", "")),
+]
 
 
 def main():
-    tool, emulator, nvrtc, launches, pointers = (pathlib.Path(word).resolve() for word in sys.argv[1:6])
+    tool, emulator, nvrtc, *programs = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
                 (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS),
                 (REDUCED_KERNELS, REDUCED_FAULTS), (SORTED_KERNELS, SORTED_FAULTS))
@@ -388,12 +390,10 @@ def main():
         jobs = [job for problems, _ in families for job in kernels.all_unchanged(problems, "GroupRows")]
         jobs += [(name, partial(kernels.seen_in, problems, before, after))
                  for problems, faults in families for name, before, after in faults[::EVERY]]
-        jobs += [(UNTIMELY[0], partial(seen_in_tests, launches, "row_blocks/kernel_before*", nvrtc,
-                                       ("[race]",), *UNTIMELY[1:])),
-                 (UNTIMELY_ADDRESSES[0], partial(seen_in_tests, pointers, "pointer_groups/kernel_before*", nvrtc,
-                                                 ("[race]",), *UNTIMELY_ADDRESSES[1:]))]
-        sys.exit(report(workers, jobs, [*FAULTS, *BLOCK_FAULTS, *REST_FAULTS, *DEPTH_FAULTS, *POINTER_FAULTS,
-                               *REDUCED_FAULTS, *SORTED_FAULTS, UNTIMELY, UNTIMELY_ADDRESSES]))
+        jobs += [(fault[0], partial(seen_in_tests, programs[of], tests, nvrtc, (said,), *fault[1:]))
+                 for of, tests, said, fault in IN_TESTS]
+        sys.exit(report(workers, jobs, [fault for _, faults in families for fault in faults] +
+                        [fault for *_, fault in IN_TESTS]))
 
 
 if __name__ == "__main__":

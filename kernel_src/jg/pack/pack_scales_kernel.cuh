@@ -114,11 +114,14 @@ class ScaleBands {
     JG_DEVICE ScaleBand add_up(u32 row) const
     {
         const u32 lane = threadIdx.x % 32;
-        u32 first = 0, found = 0, before = 0;
+        u32 first = 0, before = 0;
+        RowRange found{0, 0};
+        typename Rows::Rising rising;
 #pragma unroll 1
         for (u32 at = 0; at < kGroups; at += 32) {
-            const u32 own =
-                at + lane < kGroups ? Rows::padded_rows(rows_.of(at + lane)) : 0;
+            RowRange rows = rows_.of(min_u32(at + lane, kGroups - 1));
+            rows = rising.of_lane(rows.end).next(rows);
+            const u32 own = at + lane < kGroups ? Rows::padded_rows(rows) : 0;
             u32 sum = own;
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {
@@ -129,7 +132,8 @@ class ScaleBands {
             const bool is_before = at + lane < kGroups && begin <= row;
             const u32 count = __popc(__ballot_sync(~0u, is_before));
             if (count > 0) {
-                found = at + count - 1;
+                found.begin = __shfl_sync(~0u, rows.begin, count - 1);
+                found.end = __shfl_sync(~0u, rows.end, count - 1);
                 first = __shfl_sync(~0u, begin, count - 1);
             }
             if (count < 32) {
@@ -137,7 +141,7 @@ class ScaleBands {
             }
             before += __shfl_sync(~0u, sum, 31);
         }
-        return ScaleBand{rows_.of(found), first};
+        return ScaleBand{found, first};
     }
 
     const Rows rows_;

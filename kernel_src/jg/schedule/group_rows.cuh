@@ -12,7 +12,9 @@
 //   kPointers  as kCounts, but that each group has an A, B, C and D of its own
 //              (common/group_matrix.cuh); without numbers each has shape.m rows
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
-// and a group that ends before it begins is empty.
+// and a group that ends before it begins is empty. So is one of kOffsets that begins before
+// another one before it ends (RisingRows): no row is two groups', and all have no more
+// tiles, scales and partial results than that many rows can have.
 //   kRows      a number per row, which is its group's index. Rows come in blocks, and only
 //              the number of a block's first row is read. One that is no group's index
 //              makes the block of none: its rows are neither read nor written.
@@ -87,6 +89,42 @@ struct RowRange {
     }
 };
 
+// Goes over groups in their order. Where `kRises`, one that begins before another one
+// before it ends has no rows.
+template <bool kRises>
+struct RisingRows {
+    u32 reached = 0; // where those before end
+
+    JG_DEVICE RowRange next(const RowRange &rows)
+    {
+        const bool is_early = kRises && rows.begin < reached;
+        reached = max_u32(reached, rows.end);
+        return RowRange{rows.begin, is_early ? rows.begin : rows.end};
+    }
+
+    // Of groups that the lanes of a warp share out, in the order of the lanes: a lane's
+    // reach up to `own_reach`. Returns where a lane is to begin; this one goes on behind
+    // them all.
+    JG_DEVICE RisingRows of_lane(u32 own_reach)
+    {
+        if constexpr (kRises) {
+            const u32 lane = threadIdx.x % 32;
+            u32 most = max_u32(own_reach, reached); // of the lanes up to this one
+#pragma unroll
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 lower = __shfl_up_sync(~0u, most, step);
+                most = lane >= step ? max_u32(most, lower) : most;
+            }
+            const u32 before = __shfl_up_sync(~0u, most, 1);
+            const u32 begin = lane > 0 ? before : reached;
+            reached = __shfl_sync(~0u, most, 31);
+            return RisingRows{begin};
+        } else {
+            return *this;
+        }
+    }
+};
+
 template <class Config>
 class GroupRows {
     enum : bool {
@@ -95,6 +133,9 @@ class GroupRows {
     };
 
   public:
+    enum : bool { kRises = Config::kGroupBy == GroupBy::kOffsets };
+    using Rising = RisingRows<kRises>;
+
     template <class ShapeT>
     JG_DEVICE explicit GroupRows(const ShapeT &shape)
         : sizes_(reinterpret_cast<const i32 *>(shape.group_sizes)),
@@ -127,10 +168,11 @@ class GroupRows {
     {
         constexpr u32 kBand = ScalePiece::kRows;
         if constexpr (pads_scales<Config>()) {
+            Rising rising;
             u32 before = 0;
 #pragma unroll 1
             for (u32 i = 0; i < group; ++i) {
-                before += padded_rows(of(i));
+                before += padded_rows(rising.next(of(i)));
             }
             return before - rows.begin;
         } else {
@@ -147,8 +189,9 @@ class GroupRows {
     // stacked; `batch` becomes the group. Slow: one after the other.
     JG_DEVICE bool find(u32 at, u32 &batch) const
     {
+        Rising rising;
         for (u32 group = kStacked ? 0 : batch; group < Config::kGroups; ++group) {
-            const RowRange rows = of(group);
+            const RowRange rows = rising.next(of(group));
             if (at >= rows.begin && at < rows.end) {
                 batch = group;
                 return true;

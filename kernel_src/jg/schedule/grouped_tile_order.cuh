@@ -88,8 +88,9 @@ class GroupedTileOrder {
     // Counts.
     JG_DEVICE void prepare() const
     {
-        const u32 total = add_up<kPieces>(
-            first_, [&](u32 piece) { return clusters_of(rows_of(piece), across(piece)); });
+        const u32 total = add_up<kPieces>(first_, [&](u32 piece, const RowRange &rows) {
+            return clusters_of(rows, across(piece));
+        });
         if (threadIdx.x % 32 == 0) {
             first_[kPieces] = total;
             if constexpr (kHalvesLast) {
@@ -97,8 +98,9 @@ class GroupedTileOrder {
             }
         }
         if constexpr (kPadsScales) {
-            add_up<kGroups>(first_ + kScaleRows,
-                            [&](u32 group) { return Rows::padded_rows(rows_.of(group)); });
+            add_up<kGroups>(first_ + kScaleRows, [](u32, const RowRange &rows) {
+                return Rows::padded_rows(rows);
+            });
         }
     }
 
@@ -111,9 +113,10 @@ class GroupedTileOrder {
         }
     }
 
+    // Groups with an N of their own, which may be 0, are not asked for.
     JG_DEVICE bool has_rows(u32 group) const
     {
-        return rows_.of(group).count() > 0;
+        return first_[group + 1] > first_[group];
     }
 
     // An entry of the list, as this CTA sees it.
@@ -174,29 +177,36 @@ class GroupedTileOrder {
         return entries > clusters && 2 * left <= clusters ? left : 0;
     }
 
-    // Sums of what `count_of` says of each of those before, and of all. A lane has up to
-    // kMostEach neighbours at a time, whose numbers are on their way together: one by one
-    // each round waits for L2.
+    // Sums of what `count_of` says of the rows of each piece: of those before, and of all.
+    // A lane has up to kMostEach neighbours at a time, whose numbers are on their way
+    // together: one by one each round waits for L2.
     enum : u32 { kMostEach = 8 };
     template <u32 kCount, class CountOf>
-    static JG_DEVICE u32 add_up(u32 *sums, CountOf count_of)
+    JG_DEVICE u32 add_up(u32 *sums, CountOf count_of) const
     {
         constexpr u32 kRounds = ceil_div(kCount, 32);
         constexpr u32 kEach = kRounds < kMostEach ? kRounds : kMostEach;
         const u32 lane = threadIdx.x % 32;
+        typename Rows::Rising rising;
         u32 before = 0;
 #pragma unroll 1
         for (u32 first = 0; first < kCount; first += 32 * kEach) {
             const u32 at = first + lane * kEach;
+            RowRange rows[kEach];
+            u32 reach = 0;
+#pragma unroll
+            for (u32 i = 0; i < kEach; ++i) {
+                rows[i] = rows_of(min_u32(at + i, kCount - 1));
+                reach = max_u32(reach, rows[i].end);
+            }
+            typename Rows::Rising of_lane = rising.of_lane(reach);
             u32 own[kEach];
             u32 sum = 0;
 #pragma unroll
             for (u32 i = 0; i < kEach; ++i) {
-                own[i] = count_of(min_u32(at + i, kCount - 1));
-            }
-#pragma unroll
-            for (u32 i = 0; i < kEach; ++i) {
-                own[i] = at + i < kCount ? own[i] : 0;
+                const u32 count =
+                    count_of(min_u32(at + i, kCount - 1), of_lane.next(rows[i]));
+                own[i] = at + i < kCount ? count : 0;
                 sum += own[i];
             }
             u32 end = sum; // of the lanes up to this one
