@@ -67,8 +67,8 @@ PASSED_FAULTS = [
     ("items that others have are not passed over", "            work.skip();\n            return KRange",
      "            return KRange"),
     ("a block more of K is passed over", "part(0, 0).blocks;", "part(0, 0).blocks + 1;"),
-    ("both read one slot", "slot_ ^= Config::kPingpong ? 0 : 1;", ""),
-    ("both wait for the round before", "parity_ ^= Config::kPingpong ? 1 : slot_;", "parity_ ^= Config::kPingpong ? 1 : 0;"),
+    ("both read one slot", "slot_ ^= kKeepsSlot ? 0 : 1;", ""),
+    ("both wait for the round before", "parity_ ^= kKeepsSlot ? 1 : slot_;", "parity_ ^= kKeepsSlot ? 1 : 0;"),
     ("an item is taken and not counted", "        iterator_.skip();\n        return hold(item);",
      "        return hold(item);"),
 ]

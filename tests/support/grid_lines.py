@@ -74,12 +74,6 @@ def facts_of_unit(unit, k):
     yield from (("call", name) for name in re.findall(r"\b([a-z]\w*)\(", snippet))
 
 
-def facts_of_c(unit, launch):
-    """Is there a C that is read, and does it come by a ring of its own?"""
-    has_c, own_ring = ("kHasC = true" in unit, re.search(r"kEpilogueLoadStages = [1-9]", unit) is not None)
-    return "C", has_c, own_ring, has_c and "--beta" in launch
-
-
 def look(tool, arch, path, text, group, has_settings):
     words = shlex.split(text)
     settings = words.pop(0).split(",") if has_settings else []
@@ -92,7 +86,7 @@ def look(tool, arch, path, text, group, has_settings):
                           if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
     if "--k" in words:
         k = int(words[words.index("--k") + 1])
-    facts = {*facts_of_unit(done.stdout, k), facts_of_c(done.stdout, launch), *launch, (path.name, group),
+    facts = {*facts_of_unit(done.stdout, k), *launch, (path.name, group),
              *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
     return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
 

@@ -112,11 +112,14 @@ JG_DEVICE void pass_items(Iterator work, Loads &loads, Maths &maths)
     }
 }
 
-// Of the thread that loads.
-template <class Slots>
-class LoadItemReader {
+// Of whoever takes them: a thread, or where `kWarps` all threads of warps. Both slots are
+// read in turn, or where `kKeepsSlot` one of them only.
+template <class Slots, bool kWarps, bool kKeepsSlot = false>
+class ItemReader {
   public:
-    JG_DEVICE explicit LoadItemReader(Slots &slots) : slots_(slots) {}
+    JG_DEVICE explicit ItemReader(Slots &slots, u32 slot = 0) : slots_(slots), slot_(slot)
+    {
+    }
 
     // The next item of its work.
     template <class Work>
@@ -130,32 +133,24 @@ class LoadItemReader {
     {
         ptx::mbarrier_wait(&slots_.full[slot_], parity_);
         const WorkItem item = slots_.items[slot_];
-        ptx::mbarrier_arrive(&slots_.empty[slot_]);
-        parity_ ^= slot_;
-        slot_ ^= 1;
+        if constexpr (kWarps) {
+            __syncwarp();
+        }
+        if (!kWarps || threadIdx.x % 32 == 0) {
+            ptx::mbarrier_arrive(&slots_.empty[slot_]);
+        }
+        parity_ ^= kKeepsSlot ? 1 : slot_;
+        slot_ ^= kKeepsSlot ? 0 : 1;
         return item;
     }
 
     Slots &slots_;
-    u32 slot_ = 0, parity_ = 0;
+    u32 slot_, parity_ = 0;
 };
-template <>
-class LoadItemReader<NoItemSlots> {
+template <bool kWarps, bool kKeepsSlot>
+class ItemReader<NoItemSlots, kWarps, kKeepsSlot> {
   public:
-    JG_DEVICE explicit LoadItemReader(NoItemSlots &) {}
-
-    template <class Work>
-    JG_DEVICE auto next(Work &work)
-    {
-        return work.next();
-    }
-};
-
-// Of a math warpgroup.
-template <class Config, bool = passes_items<Config>()>
-class ItemReader {
-  public:
-    JG_DEVICE ItemReader(NoItemSlots &, u32) {}
+    JG_DEVICE explicit ItemReader(NoItemSlots &, u32 = 0) {}
 
     template <class Work>
     JG_DEVICE auto next(Work &work)
@@ -165,36 +160,8 @@ class ItemReader {
 };
 
 template <class Config>
-class ItemReader<Config, true> {
-  public:
-    JG_DEVICE ItemReader(MathItems<Config> &slots, u32 consumer)
-        : slots_(slots), slot_(Config::kPingpong ? consumer : 0)
-    {
-    }
-
-    // The next item of the warpgroup's work.
-    template <class Work>
-    JG_DEVICE auto next(Work &work)
-    {
-        return work.take(take());
-    }
-
-  private:
-    JG_DEVICE WorkItem take()
-    {
-        ptx::mbarrier_wait(&slots_.full[slot_], parity_);
-        const WorkItem item = slots_.items[slot_];
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            ptx::mbarrier_arrive(&slots_.empty[slot_]);
-        }
-        parity_ ^= Config::kPingpong ? 1 : slot_;
-        slot_ ^= Config::kPingpong ? 0 : 1;
-        return item;
-    }
-
-    MathItems<Config> &slots_;
-    u32 slot_, parity_ = 0;
-};
+using LoadItemReader = ItemReader<LoadItems<Config>, false>;
+template <class Config>
+using MathItemReader = ItemReader<MathItems<Config>, true, Config::kPingpong>;
 
 } // namespace jg::sm90a

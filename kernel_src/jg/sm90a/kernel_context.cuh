@@ -207,7 +207,7 @@ struct KernelContext {
         EpilogueT epilogue(params, Output::shape(shape), smem.out[consumer][0], consumer);
         RoleWork work(scheduler.warp_iterator(), debug::Role::kMma, consumer,
                       threadIdx.x % 128 == 0);
-        ItemReader<Config> items(smem.items, consumer);
+        MathItemReader<Config> items(smem.items);
         while (work.has_work()) {
             const auto item = items.next(work);
             if constexpr (kClearsRest) {

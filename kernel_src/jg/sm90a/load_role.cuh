@@ -33,7 +33,7 @@ class LoadRole {
         bool waits = kFirst; // for the grid before
         AcquiredMaps maps(kernel_.loader);
         RoleWork work(kernel_.scheduler.load_iterator(), debug::Role::kLoad);
-        LoadItemReader<LoadItems<Config>> items(kernel_.smem.load_items);
+        LoadItemReader<Config> items(kernel_.smem.load_items);
         while (work.has_work()) {
             const auto item = items.next(work);
             maps.settle(item);

@@ -201,8 +201,8 @@ class MmaOp {
         }
     }
 
-    // The same where Reader::kBehind. The assembler moves what it can between the products
-    // of a block, which then wait for it: so a round of the loop ends behind them.
+    // All of an item's blocks where Reader::kBehind. What the assembler can, it moves
+    // between a block's products, which wait for it: so a round of the loop ends there.
     template <class Reader, class Settle>
     JG_DEVICE void issue_behind_scales(Reader &reader, const Settle &settle, u32 left)
     {

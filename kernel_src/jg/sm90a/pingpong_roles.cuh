@@ -52,7 +52,7 @@ class PingpongRoles {
                                             kernel_.smem.out[consumer][0], 0);
         RoleWork work(kernel_.scheduler.warp_iterator(), debug::Role::kMma, consumer,
                       threadIdx.x % 128 == 0);
-        ItemReader<Config> items(kernel_.smem.items, consumer);
+        MathItemReader<Config> items(kernel_.smem.items, consumer);
         for (bool is_own = consumer == 0; work.has_work(); is_own = !is_own) {
             if (is_own) {
                 make_tile(work, items, epilogue, tiles, boxes, math, writes);
@@ -80,7 +80,7 @@ class PingpongRoles {
     }
 
     template <class Work, class Epilogue, class MathTurns, class WriteTurns>
-    JG_DEVICE void make_tile(Work &work, ItemReader<Config> &items, Epilogue &epilogue,
+    JG_DEVICE void make_tile(Work &work, MathItemReader<Config> &items, Epilogue &epilogue,
                              Tiles &tiles, Boxes &boxes, MathTurns &math,
                              WriteTurns &writes) const
     {
