@@ -119,9 +119,11 @@ class ScaleBands {
         typename Rows::Rising rising;
 #pragma unroll 1
         for (u32 at = 0; at < kGroups; at += 32) {
-            RowRange rows = rows_.of(min_u32(at + lane, kGroups - 1));
-            rows = rising.of_lane(rows.end).next(rows);
-            const u32 own = at + lane < kGroups ? Rows::padded_rows(rows) : 0;
+            RowRange own_rows[] = {rows_.of(min_u32(at + lane, kGroups - 1))};
+            RowRange &rows = own_rows[0];
+            rows.begin = at + lane < kGroups ? rows.begin : rows.end;
+            rising.next_of_warp(own_rows);
+            const u32 own = Rows::padded_rows(rows);
             u32 sum = own;
 #pragma unroll
             for (u32 step = 1; step < 32; step *= 2) {

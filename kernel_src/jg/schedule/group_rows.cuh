@@ -102,26 +102,49 @@ struct RisingRows {
         return RowRange{rows.begin, is_early ? rows.begin : rows.end};
     }
 
-    // Of groups that the lanes of a warp share out, in the order of the lanes: a lane's
-    // reach up to `own_reach`. Returns where a lane is to begin; this one goes on behind
-    // them all.
-    JG_DEVICE RisingRows of_lane(u32 own_reach)
+    // The same for the next groups of a warp, of which each lane has so many neighbours, in
+    // the order of the lanes. Ranges behind the last group begin where it ends.
+    template <u32 kEach>
+    JG_DEVICE void next_of_warp(RowRange (&rows)[kEach])
     {
         if constexpr (kRises) {
-            const u32 lane = threadIdx.x % 32;
-            u32 most = max_u32(own_reach, reached); // of the lanes up to this one
+            const u32 lower = __shfl_up_sync(~0u, rows[kEach - 1].end, 1);
+            u32 before = threadIdx.x % 32 > 0 ? lower : reached;
+            bool falls = false;
 #pragma unroll
-            for (u32 step = 1; step < 32; step *= 2) {
-                const u32 lower = __shfl_up_sync(~0u, most, step);
-                most = lane >= step ? max_u32(most, lower) : most;
+            for (u32 i = 0; i < kEach; ++i) {
+                falls |= rows[i].begin < before;
+                before = rows[i].end;
             }
-            const u32 before = __shfl_up_sync(~0u, most, 1);
-            const u32 begin = lane > 0 ? before : reached;
-            reached = __shfl_sync(~0u, most, 31);
-            return RisingRows{begin};
-        } else {
-            return *this;
+            u32 end = before; // of all groups up to this lane's
+            if (__any_sync(~0u, falls)) {
+                end = drop_early(rows);
+            }
+            reached = __shfl_sync(~0u, end, 31);
         }
+    }
+
+  private:
+    // Returns where all groups up to this lane's end.
+    template <u32 kEach>
+    JG_DEVICE u32 drop_early(RowRange (&rows)[kEach]) const
+    {
+        u32 end = reached;
+#pragma unroll
+        for (u32 i = 0; i < kEach; ++i) {
+            end = max_u32(end, rows[i].end);
+        }
+#pragma unroll
+        for (u32 step = 1; step < 32; step *= 2) {
+            end = max_u32(end, __shfl_up_sync(~0u, end, step)); // the lowest have their own
+        }
+        const u32 before = __shfl_up_sync(~0u, end, 1);
+        RisingRows rising{threadIdx.x % 32 > 0 ? before : reached};
+#pragma unroll
+        for (u32 i = 0; i < kEach; ++i) {
+            rows[i] = rising.next(rows[i]);
+        }
+        return end;
     }
 };
 

@@ -193,20 +193,17 @@ class GroupedTileOrder {
         for (u32 first = 0; first < kCount; first += 32 * kEach) {
             const u32 at = first + lane * kEach;
             RowRange rows[kEach];
-            u32 reach = 0;
 #pragma unroll
             for (u32 i = 0; i < kEach; ++i) {
                 rows[i] = rows_of(min_u32(at + i, kCount - 1));
-                reach = max_u32(reach, rows[i].end);
+                rows[i].begin = at + i < kCount ? rows[i].begin : rows[i].end;
             }
-            typename Rows::Rising of_lane = rising.of_lane(reach);
+            rising.next_of_warp(rows);
             u32 own[kEach];
             u32 sum = 0;
 #pragma unroll
             for (u32 i = 0; i < kEach; ++i) {
-                const u32 count =
-                    count_of(min_u32(at + i, kCount - 1), of_lane.next(rows[i]));
-                own[i] = at + i < kCount ? count : 0;
+                own[i] = count_of(min_u32(at + i, kCount - 1), rows[i]);
                 sum += own[i];
             }
             u32 end = sum; // of the lanes up to this one

@@ -121,6 +121,10 @@ inline unsigned int __ballot_sync(unsigned int, bool vote)
 {
     return vote ? 1 : 0;
 }
+inline bool __any_sync(unsigned int, bool vote)
+{
+    return vote;
+}
 inline unsigned int __popc(unsigned int bits)
 {
     return static_cast<unsigned int>(__builtin_popcount(bits));
