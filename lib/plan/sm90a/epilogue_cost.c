@@ -43,7 +43,9 @@
  * runs of 128x176 beside other tiles in turn, whose error it brings from 15 to 4 percent in
  * one half of the problems and from 6.6 to 5.0 in the other; 10664x3712x1344 with bias_gelu
  * took 164 us in 128x176 and 145 in 128x192, of which about the same was said
- * (2026-11-26-h200-*.jsonl to 2026-11-28). */
+ * (2026-11-26-h200-*.jsonl to 2026-11-28). A warpgroup's own time has them whole, as it
+ * shows where K is short and gelu or silu are long: nine fresh choices that change with it
+ * take 0.886 of the time, 0.80 to 1.05 (2026-11-28-h200-narrow-own.jsonl). */
 #define NARROW_TURN_ROW_CLK 3.0
 
 static bool is_random(const struct jg_problem *problem)
@@ -143,7 +145,7 @@ static double count_narrow_store_clk(const struct jg_trial *trial)
  * tiles of 128x176 in turn, 15 for each CTA with 1408 such rows, 60.4 in 128x160 and 54.2
  * in 128x192, where 51.4, 53.0 and 52.2 were predicted
  * (2026-11-27-h200-holdout-choice.jsonl). */
-static double count_narrow_rows_clk(const struct jg_trial *trial)
+static double count_narrow_rows_clk(const struct jg_trial *trial, double row_clk)
 {
     const struct jg_derived *derived = &trial->derived;
     if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
@@ -153,9 +155,7 @@ static double count_narrow_rows_clk(const struct jg_trial *trial)
     const double boxes =
         (double)jg_bytes_of(trial->product.d.dtype, trial->config.layout.tile_n) /
         derived->d_box.row_bytes;
-    const bool in_turn = trial->config.layout.pingpong != 0;
-    return trial->config.layout.tile_m * boxes *
-           (in_turn ? NARROW_TURN_ROW_CLK : NARROW_ROW_CLK);
+    return trial->config.layout.tile_m * boxes * row_clk;
 }
 
 static bool has_long_calls(const struct jg_trial *trial)
@@ -175,10 +175,13 @@ struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial)
         .tile = tile_clk,
         .alone = in_turn ? ALONE_FACTOR * tile_clk : 0.0,
         .shown = in_turn && !has_one_each ? SHOWN_PART * tile_clk : 0.0,
-        .own = in_turn ? elements * count_reduced_clk(trial) : 0.0,
+        .own = in_turn ? elements * count_reduced_clk(trial) +
+                             count_narrow_rows_clk(trial, NARROW_ROW_CLK)
+                       : 0.0,
         .random =
             in_turn && is_random(trial->problem) ? elements / RANDOM_TURN_ELEMS_CLK : 0.0,
         .narrow_stores = in_turn ? 0.0 : count_narrow_store_clk(trial),
-        .least = count_narrow_rows_clk(trial),
+        .least =
+            count_narrow_rows_clk(trial, in_turn ? NARROW_TURN_ROW_CLK : NARROW_ROW_CLK),
         .has_long_calls = has_long_calls(trial)};
 }
