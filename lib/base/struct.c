@@ -10,9 +10,11 @@
 /* A struct_size beyond this is no size but garbage. */
 enum { MAX_UNKNOWN_TAIL = 4096 };
 
+/* Whole words: a size between them would cut a pointer, of which half is garbage. */
 static bool is_size(size_t size, size_t own_size)
 {
-    return size >= sizeof(size) && size <= own_size + MAX_UNKNOWN_TAIL;
+    return size >= sizeof(size) && size % sizeof(size) == 0 &&
+           size <= own_size + MAX_UNKNOWN_TAIL;
 }
 
 /* The size that a caller's struct says, whose tail beyond the library's is zero. */

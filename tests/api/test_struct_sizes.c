@@ -107,6 +107,29 @@ Test(struct_sizes, nothing_is_written_beyond_an_older_callers_struct)
     api_fixture_close(&fixture);
 }
 
+/* Half of a pointer would be an address of nothing. */
+Test(struct_sizes, a_size_that_ends_within_a_field_is_refused)
+{
+    jit_gemm_context *context = NULL;
+    jit_gemm_stats stats = {0};
+    jit_gemm_context_options options = {.arch = "sm_90a", .no_device = 1};
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+
+    for (size_t cut = 1; cut < sizeof(options.arch); cut++) {
+        options.struct_size = offsetof(jit_gemm_context_options, arch) + cut;
+        stats.struct_size = sizeof(stats) - cut;
+
+        cr_expect_eq(jit_gemm_context_create(&options, &context), JIT_GEMM_ERR_ARGUMENT);
+        cr_expect(api_error_has("options.struct_size: is "), "%s", jit_gemm_last_error());
+        cr_expect_eq(jit_gemm_context_stats(fixture.context, &stats),
+                     JIT_GEMM_ERR_ARGUMENT);
+        cr_expect(api_error_has("ret_stats.struct_size: is "), "%s", jit_gemm_last_error());
+    }
+    cr_expect_null(context);
+    api_fixture_close(&fixture);
+}
+
 Test(struct_sizes, text_for_a_field_that_the_caller_lacks_is_refused)
 {
     jit_gemm_problem problem, before;
