@@ -86,20 +86,30 @@ jit_gemm_status jit_gemm_plan_candidates(jit_gemm_context *context,
 
 /* ----------------------------------------------------------------------------- writing */
 
+#define MOST_US 1e12 /* eleven days: what is more has never been measured */
+
+static jit_gemm_status print_time(const char *word, const char *field, double us,
+                                  struct jg_str *out)
+{
+    if (!(us >= 0 && us <= MOST_US)) { /* NaN is neither */
+        return jg_fail(JIT_GEMM_ERR_ARGUMENT, field,
+                       "give microseconds, or 0 where they are not known",
+                       "must be 0 to 1e12, is %g", us);
+    }
+    if (us > 0) {
+        jg_str_printf(out, "%s ", word);
+        jg_str_fixed(out, us, 2);
+        jg_str_puts(out, " us, ");
+    }
+    return JIT_GEMM_OK;
+}
+
 /* "measured 71.23 us, predicted 69.00 us, on NVIDIA H200, 132 multiprocessors" */
 static jit_gemm_status print_remark(const jit_gemm_context *context,
                                     const jit_gemm_recipe_line *line, struct jg_str *out)
 {
-    if (line->measured_us > 0) {
-        jg_str_puts(out, "measured ");
-        jg_str_fixed(out, line->measured_us, 2);
-        jg_str_puts(out, " us, ");
-    }
-    if (line->predicted_us > 0) {
-        jg_str_puts(out, "predicted ");
-        jg_str_fixed(out, line->predicted_us, 2);
-        jg_str_puts(out, " us, ");
-    }
+    JG_TRY(print_time("measured", "lines.measured_us", line->measured_us, out));
+    JG_TRY(print_time("predicted", "lines.predicted_us", line->predicted_us, out));
     jg_str_printf(out, "on %s, %d multiprocessors", context->facts.name,
                   context->facts.sm_count);
     return jg_str_status(out);

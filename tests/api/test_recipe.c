@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recipes of a context: what they choose, where they do not, and how they are written. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -300,6 +301,32 @@ Test(recipe, what_is_written_is_taken_and_updated)
     cr_expect_eq(jit_gemm_recipe_write(fixture.context, "/nowhere/r", &one, 1, 0),
                  JIT_GEMM_ERR_IO);
     cr_expect_eq(unlink(path), 0);
+    api_fixture_close(&fixture);
+}
+
+Test(recipe, a_time_that_is_none_is_refused)
+{
+    static const double times[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    const jit_gemm_problem problem = api_problem("512x512x512 bf16 config=" TILE);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/r.recipe", fixture.folder);
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        const jit_gemm_recipe_line measured = {&problem, times[i], 0};
+        const jit_gemm_recipe_line predicted = {&problem, 0, times[i]};
+
+        cr_expect_eq(jit_gemm_recipe_write(fixture.context, path, &measured, 1, 0),
+                     JIT_GEMM_ERR_ARGUMENT);
+        cr_expect(api_error_has("lines.measured_us: must be 0 to"), "%s",
+                  jit_gemm_last_error());
+        cr_expect_eq(jit_gemm_recipe_write(fixture.context, path, &predicted, 1, 0),
+                     JIT_GEMM_ERR_ARGUMENT);
+        cr_expect(api_error_has("lines.predicted_us: must be 0 to"), "%s",
+                  jit_gemm_last_error());
+        cr_expect_neq(unlink(path), 0, "something was written");
+    }
     api_fixture_close(&fixture);
 }
 
