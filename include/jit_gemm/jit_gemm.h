@@ -136,8 +136,9 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_stats(const jit_gemm_context *cont
                                                     jit_gemm_stats *ret_stats);
 
 /**
- * Writes every problem that was asked of this context, with the epilogues they use, and
- * every conversion of scales (scales.h), as a manifest for ::jit_gemm_prewarm.
+ * Writes every problem that was asked of this context, with the epilogues they use, every
+ * conversion of scales (scales.h) and every sum of rows (combine.h), as a manifest for
+ * ::jit_gemm_prewarm.
  * @param path file to write; a regular file there is replaced at once by rename
  * @return OK, ARGUMENT, NO_MEMORY, IO
  */
@@ -146,11 +147,13 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_write_manifest(jit_gemm_context *c
 
 /**
  * Reads a manifest: registers its epilogues, and with `creates_all` makes all its kernels,
- * families and conversions of scales for the context's device, so that creates of the same
- * find them loaded. They stay so as long as the context.
+ * those of families, of conversions of scales and of sums of rows too, for the context's
+ * device, so that creates of the same find them loaded. They stay so as long as the
+ * context.
  *
  * Nothing is registered if a line is wrong, or if another epilogue has one of the names.
- * The first create that fails ends the call; what was made before stays.
+ * The first create that fails ends the call, and its error names the line; what was made
+ * before stays.
  * @param path file to read, of at most 64 MiB
  * @param creates_all truth value; needs a device
  * @return OK, ARGUMENT, COMPILE and UNSUPPORTED (the error names the line), VERSION, IO,

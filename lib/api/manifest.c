@@ -355,6 +355,11 @@ void jg_manifest_locate_error(const struct jg_manifest *manifest,
     locate(find_snippet(manifest, problem->problem.epilogue), problem->line);
 }
 
+void jg_manifest_locate_side_error(const struct jg_manifest_side *side)
+{
+    locate(NULL, side->line);
+}
+
 static jit_gemm_status note_snippet(struct jg_manifest *manifest,
                                     const struct epilogue_draft *draft)
 {
@@ -512,12 +517,12 @@ static jit_gemm_status read_problem(const struct jg_lines *reader, const char *r
 }
 
 /* The place of the next one; NULL: no memory. */
-static struct jg_side_kernel *reserve_side(struct jg_manifest *manifest)
+static struct jg_manifest_side *reserve_side(struct jg_manifest *manifest)
 {
     if (manifest->side_count == manifest->side_capacity) {
         const size_t capacity =
             manifest->side_capacity > 0 ? manifest->side_capacity * 2 : 16;
-        struct jg_side_kernel *sides =
+        struct jg_manifest_side *sides =
             jg_realloc(manifest->sides, capacity * sizeof(*sides));
         if (sides == NULL) {
             return NULL;
@@ -533,15 +538,16 @@ static jit_gemm_status read_side(const struct jg_lines *reader, enum jg_side_kin
                                  struct jg_manifest *manifest)
 {
     JG_TRY(check_plain_text(reader, rest, size));
-    struct jg_side_kernel *side = reserve_side(manifest);
+    struct jg_manifest_side *side = reserve_side(manifest);
     char *text = jg_copy_text(rest, size);
     if (side == NULL || text == NULL) {
         jg_free(text);
         return jg_fail_memory();
     }
-    const jit_gemm_status status = jg_side_kernel_parse(kind, text, side);
+    const jit_gemm_status status = jg_side_kernel_parse(kind, text, &side->kernel);
     jg_free(text);
     JG_TRY(jg_manifest_forward(reader, status));
+    side->line = reader->line;
     manifest->side_count++;
     return JIT_GEMM_OK;
 }

@@ -51,6 +51,12 @@ struct jg_manifest_problem {
     jit_gemm_range asked_range; /* the same as it was given */
 };
 
+/* A line `pack` or `combine`. */
+struct jg_manifest_side {
+    size_t line; /* in the manifest */
+    struct jg_side_kernel kernel;
+};
+
 enum { JG_MANIFEST_MOST_ARCHS = 16, JG_MANIFEST_MOST_DEVICES = 16 };
 
 struct jg_manifest {
@@ -60,7 +66,7 @@ struct jg_manifest {
     struct jg_manifest_problem *problems;
     size_t problem_count, problem_capacity;
     struct jg_text_index lines; /* of the problems, in the text: while it is read */
-    struct jg_side_kernel *sides;
+    struct jg_manifest_side *sides;
     size_t side_count, side_capacity;
     const struct jg_arch
         *archs[JG_MANIFEST_MOST_ARCHS]; /* of its lines `arch`, each once */
@@ -88,6 +94,8 @@ jit_gemm_status jg_manifest_parse(const char *text, size_t size, struct jg_log *
  * problem. Leaves it as it is without memory. */
 void jg_manifest_locate_error(const struct jg_manifest *manifest,
                               const struct jg_manifest_problem *problem);
+/* The same of a kernel beside products. */
+void jg_manifest_locate_side_error(const struct jg_manifest_side *side);
 void jg_manifest_free(struct jg_manifest *manifest);
 
 #endif

@@ -35,17 +35,23 @@ static jit_gemm_status create_side(jit_gemm_context *context,
     return JIT_GEMM_OK;
 }
 
-static jit_gemm_status load(jit_gemm_context *context, struct jg_manifest *manifest,
-                            bool creates_all)
+static jit_gemm_status create_all(jit_gemm_context *context,
+                                  const struct jg_manifest *manifest)
 {
-    JG_TRY(jg_registry_take_all(context->epilogues, manifest->epilogues));
-    for (size_t i = 0; creates_all && i < manifest->problem_count; i++) {
-        JG_TRY(create_problem(context, &manifest->problems[i]));
+    jit_gemm_status status = JIT_GEMM_OK;
+    for (size_t i = 0; status == JIT_GEMM_OK && i < manifest->problem_count; i++) {
+        status = create_problem(context, &manifest->problems[i]);
+        if (status != JIT_GEMM_OK && status != JIT_GEMM_ERR_NO_MEMORY) {
+            jg_manifest_locate_error(manifest, &manifest->problems[i]);
+        }
     }
-    for (size_t i = 0; creates_all && i < manifest->side_count; i++) {
-        JG_TRY(create_side(context, &manifest->sides[i]));
+    for (size_t i = 0; status == JIT_GEMM_OK && i < manifest->side_count; i++) {
+        status = create_side(context, &manifest->sides[i].kernel);
+        if (status != JIT_GEMM_OK && status != JIT_GEMM_ERR_NO_MEMORY) {
+            jg_manifest_locate_side_error(&manifest->sides[i]);
+        }
     }
-    return JIT_GEMM_OK;
+    return status;
 }
 
 jit_gemm_status jit_gemm_context_load_manifest(jit_gemm_context *context, const char *path,
@@ -64,7 +70,10 @@ jit_gemm_status jit_gemm_context_load_manifest(jit_gemm_context *context, const 
     }
     jg_str_free(&text);
     if (status == JIT_GEMM_OK) {
-        status = load(context, &manifest, creates_all != 0);
+        status = jg_registry_take_all(context->epilogues, manifest.epilogues);
+        if (status == JIT_GEMM_OK && creates_all != 0) {
+            status = create_all(context, &manifest);
+        }
         jg_manifest_free(&manifest);
     }
     return status;

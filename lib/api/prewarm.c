@@ -26,7 +26,7 @@
 struct task {
     const struct jg_planned *planned;       /* borrowed */
     const struct jg_manifest_problem *item; /* NULL: a kernel beside products */
-    const struct jg_side_kernel *side;
+    const struct jg_manifest_side *side;
     bool is_band; /* of the item, and then which kernel: */
     struct jg_band_kernel kernel;
     size_t lines;       /* of the manifest that want it */
@@ -142,8 +142,9 @@ static jit_gemm_status build_side(const struct prewarm *prewarm, struct task *ta
     const struct jg_builder builder = make_builder(prewarm);
     struct jg_step_result result = {0};
     struct jg_build_counts counts = {0};
-    jit_gemm_status status = jg_step_side_binary(
-        prewarm->context, &builder, task->planned->arch, task->side, &result, &counts);
+    jit_gemm_status status =
+        jg_step_side_binary(prewarm->context, &builder, task->planned->arch,
+                            &task->side->kernel, &result, &counts);
     jg_context_count_build(prewarm->context, &counts);
     if (status == JIT_GEMM_OK) {
         status = check_kept(prewarm, &result, task, ret_origin);
@@ -166,6 +167,15 @@ static bool take_task(struct prewarm *prewarm, size_t *ret_task)
     return found;
 }
 
+static void locate_error(const struct prewarm *prewarm, const struct task *task)
+{
+    if (task->item != NULL) {
+        jg_manifest_locate_error(prewarm->manifest, task->item);
+    } else {
+        jg_manifest_locate_side_error(task->side);
+    }
+}
+
 /* Called with the mutex held, so that progress is told one call at a time. Of equal lines
  * one has compiled a kernel, which the others then have. */
 static void note_result(struct prewarm *prewarm, const struct task *task,
@@ -178,8 +188,8 @@ static void note_result(struct prewarm *prewarm, const struct task *task,
         return;
     }
     prewarm->result.failed += task->lines;
-    if (task->item != NULL && status != JIT_GEMM_ERR_NO_MEMORY) {
-        jg_manifest_locate_error(prewarm->manifest, task->item);
+    if (status != JIT_GEMM_ERR_NO_MEMORY) {
+        locate_error(prewarm, task);
     }
     if (prewarm->first_failure == JIT_GEMM_OK) {
         prewarm->first_failure = status;
@@ -204,7 +214,7 @@ static void tell_progress(struct prewarm *prewarm, const struct task *task)
     } else if (task->item != NULL) {
         (void)jg_problem_print(&task->item->problem, &text);
     } else {
-        jg_side_kernel_text(task->side, &text);
+        jg_side_kernel_text(&task->side->kernel, &text);
     }
     prewarm->is_cancelled =
         prewarm->progress(prewarm->progress_user, prewarm->done, prewarm->result.total,
@@ -293,7 +303,8 @@ static jit_gemm_status find_task(const struct prewarm *prewarm, const struct tas
 {
     const struct jg_builder builder = make_builder(prewarm);
     if (task->item == NULL) {
-        return jg_step_side_find(&builder, task->planned->arch, task->side, ret_found);
+        return jg_step_side_find(&builder, task->planned->arch, &task->side->kernel,
+                                 ret_found);
     }
     struct jg_problem problem;
     struct jg_settled settled;

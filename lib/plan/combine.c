@@ -70,7 +70,7 @@ jit_gemm_status jg_combine_parse(const char *text, struct jg_combine *ret_combin
         if (!parse_word(&word, &combine)) {
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "combine", hint,
                            "%s is nothing of a combine",
-                           jg_quote(word.key, word.key_size).text);
+                           jg_quote(word.key, jg_word_size(&word)).text);
         }
     }
     if (!is_type(combine.rows) || !is_type(combine.d) || combine.chosen == 0) {

@@ -100,7 +100,7 @@ jit_gemm_status jg_pack_parse(const char *text, struct jg_pack *ret_pack)
         if (!parse_word(&word, &pack)) {
             return jg_fail(JIT_GEMM_ERR_ARGUMENT, "pack", pack_hint,
                            "%s is nothing of a pack",
-                           jg_quote(word.key, word.key_size).text);
+                           jg_quote(word.key, jg_word_size(&word)).text);
         }
     }
     if (!is_possible(&pack)) {

@@ -22,6 +22,12 @@ struct jg_word {
  * separated by spaces, tabs and line ends. */
 bool jg_word_next(const char *text, size_t *offset, struct jg_word *ret_word);
 bool jg_word_is(const char *piece, size_t size, const char *text);
+/* Bytes of the whole word, from its key on. */
+static inline size_t jg_word_size(const struct jg_word *word)
+{
+    return word->value == NULL ? word->key_size
+                               : (size_t)(word->value - word->key) + word->value_size;
+}
 
 /* Decimal digits only, no sign; false if it is no number or outside of low..high. */
 bool jg_number_parse(const char *piece, size_t size, int64_t low, int64_t high,

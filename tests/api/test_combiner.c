@@ -59,8 +59,8 @@ Test(combiner, wrong_lines_of_a_manifest_are_refused_by_line)
     static const char *const rows[][2] = {
         {"combine rows=bf16 d=bf16", "says not which types rows and D have"},
         {"combine rows=e4m3 d=bf16 chosen=2", "says not which types rows and D have"},
-        {"combine rows=bf16 d=bf16 chosen=65", "'chosen' is nothing of a combine"},
-        {"combine rows=bf16 d=bf16 chosen=2 to=row", "'to' is nothing of a combine"},
+        {"combine rows=bf16 d=bf16 chosen=65", "'chosen=65' is nothing of a combine"},
+        {"combine rows=bf16 d=bf16 chosen=2 to=row", "'to=row' is nothing of a combine"},
     };
     struct api_fixture fixture;
     api_fixture_open(&fixture);

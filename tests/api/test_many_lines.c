@@ -9,6 +9,7 @@
 #include "api/context.h"
 #include "api/record.h"
 #include "api_fixture.h"
+#include "base/file.h"
 #include "base/str.h"
 
 enum { EPILOGUES = 3000 };
@@ -154,6 +155,9 @@ Test(many_lines, what_cannot_be_built_is_named_with_its_line)
     static const char missing[] = "jit_gemm manifest 1\n"
                                   "# one that nobody has built\n"
                                   "problem 512x256x256 f16\n";
+    static const char beside[] = "jit_gemm manifest 1\n"
+                                 "\n"
+                                 "combine rows=bf16 d=bf16 chosen=3\n";
     static const char config[] = "manifest line 4: problem.config: tile=64x72 ";
     const struct {
         const char *text;
@@ -164,6 +168,10 @@ Test(many_lines, what_cannot_be_built_is_named_with_its_line)
         {wrong, {.only_estimate = 1}, JIT_GEMM_ERR_ARGUMENT, config},
         {wrong, {.only_estimate = 0}, JIT_GEMM_ERR_ARGUMENT, config},
         {missing,
+         {.require_cached = 1},
+         JIT_GEMM_ERR_NOT_CACHED,
+         "manifest line 3: cache: "},
+        {beside,
          {.require_cached = 1},
          JIT_GEMM_ERR_NOT_CACHED,
          "manifest line 3: cache: "},
@@ -180,6 +188,37 @@ Test(many_lines, what_cannot_be_built_is_named_with_its_line)
                      rows[i].status);
         cr_expect_eq(result.failed, 1, "row %zu", i);
         cr_expect(api_error_has(rows[i].error), "row %zu: %s", i, jit_gemm_last_error());
+    }
+    api_fixture_close(&fixture);
+}
+
+Test(many_lines, what_cannot_be_created_is_named_with_its_line)
+{
+    static const char *const rows[][2] = {
+        {"\nproblem 256x256x64 bf16 config=tile=64x72\n",
+         "manifest line 3: problem.config: tile=64x72 "},
+        {"problem m=1..64 n=256 k=64 a=bf16 dynamic=m config=tile=64x72\n",
+         "manifest line 2: problem.config: tile=64x72 "},
+        {"problem 256x256x64 bf16\n", "manifest line 2: cache: "},
+        {"\n\ncombine rows=bf16 d=f32 chosen=3\n", "manifest line 4: cache: "},
+        {"pack bytes=1 from=row to=8x4\n", "manifest line 2: cache: "},
+    };
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.policy = JIT_GEMM_POLICY_FORBID;
+    api_fixture_open_with(&fixture, &options, 0);
+    char path[96];
+    snprintf(path, sizeof(path), "%s/lines.manifest", fixture.folder);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_str text = {0};
+        jg_str_printf(&text, "jit_gemm manifest 1\n%s", rows[i][0]);
+        cr_assert_eq(jg_file_replace(path, &text), JIT_GEMM_OK);
+        jg_str_free(&text);
+
+        cr_expect_neq(jit_gemm_context_load_manifest(fixture.context, path, 1), JIT_GEMM_OK,
+                      "row %zu", i);
+        cr_expect(api_error_has(rows[i][1]), "row %zu: %s", i, jit_gemm_last_error());
     }
     api_fixture_close(&fixture);
 }

@@ -137,7 +137,7 @@ Test(packer, wrong_lines_of_a_manifest_are_refused_by_line)
         {"pack bytes=2 from=row to=row", "there are no scales of 2 bytes"},
         {"pack from=row to=row", "there are no scales of 0 bytes"},
         {"pack bytes=4 from=row to=8x4", "there are no scales of 4 bytes from row to 8x4"},
-        {"pack bytes=1 from=column to=9x4", "'to' is nothing of a pack"},
+        {"pack bytes=1 from=column to=9x4", "'to=9x4' is nothing of a pack"},
         {"pack bytes=1 from=row to=row what", "'what' is nothing of a pack"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
