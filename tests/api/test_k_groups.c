@@ -114,17 +114,23 @@ Test(k_groups, numbers_may_change_from_launch_to_launch)
     }
 }
 
-/* What is below 0 or above K counts as that, and who ends before it begins is empty. */
+/* What is below 0 or above K counts as that, and who ends before it begins is empty. Who
+ * begins before another one ends has elements in common with it: their sums are apart. */
 Test(k_groups, wrong_numbers_lead_nowhere)
 {
-    static const int32_t given[GROUPS] = {-7, 20, 20, 2000000000};
-    static const int32_t meant[GROUPS] = {0, 20, 20, K};
+    static const int32_t given[][GROUPS] = {
+        {-7, 20, 20, 2000000000}, {INT32_MAX, INT32_MIN, K + 1, -1}, {90, 30, 100, 8}};
+    static const int32_t meant[][GROUPS] = {{0, 20, 20, K}, {K, 0, K, 0}, {90, 30, 100, 8}};
     for (int i = 0; i < EMULATED_ARCHS; i++) {
         struct launch launch = open_launch(emulated_archs[i], text, K);
-        emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
-                                              given, sizeof(given)));
-        emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
-        expect_sums(&launch, meant);
+        for (size_t j = 0; j < sizeof(given) / sizeof(given[0]); j++) {
+            emulated_check(jit_gemm_device_fill(launch.context, launch.args.d.pointer, 0xff,
+                                                sizeof(d)));
+            emulated_check(jit_gemm_device_upload(launch.context, launch.args.group_sizes,
+                                                  given[j], sizeof(given[j])));
+            emulated_check(jit_gemm_run(launch.gemm, &launch.args, NULL));
+            expect_sums(&launch, meant[j]);
+        }
         close_launch(&launch);
     }
 }
