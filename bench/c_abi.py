@@ -46,13 +46,13 @@ class Library:
         self.check(self.lib.jit_gemm_create(self.context, ctypes.byref(problem), ctypes.byref(gemm)))
         return gemm
 
-    def run(self, gemm, addresses, operands=(), stream=None):
-        """`addresses` by name of the argument, `a` for instance; `operands` in their order."""
+    def run(self, gemm, addresses, operands=(), stream=None, m=0):
+        """`addresses` by name of the argument, `a` for instance; `operands` in their order; `m` where it is dynamic."""
         rows = (_abi.Arg * max(len(operands), 1))()
         for row, address in zip(rows, operands):
             row.pointer = address
         args = _abi.Args(struct_size=ctypes.sizeof(_abi.Args), operands=rows,
-                         operand_count=len(operands))
+                         operand_count=len(operands), m=m)
         for name, address in addresses.items():
             if name == "group_sizes":
                 args.group_sizes = address

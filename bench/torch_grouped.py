@@ -7,15 +7,16 @@ Usage: torch_grouped.py LIBJIT_GEMM.so [--forms offsets,gathered,k_offsets] [--t
        [--turn-ms N] [--triton] [--out FILE]
 
 Of each shape (groups x N x K), rows a group on average, and spread of them: jit_gemm with
-group_by=offsets, torch._grouped_mm, and jit_gemm's dense product of as many rows and one B, which
-has the same work and reads less. With gathered, jit_gemm reads A's rows by an index (a_rows=indexed),
-a permutation, and the dense one does not; PyTorch gathers them first, by index_select. With k_offsets
-the gradients of the weights (groups x N x K, sums over rows), and the dense one writes less.
+group_by=offsets, torch._grouped_mm, jit_gemm's dense product of as many rows and one B, which
+has the same work and reads less, and a loop of dense ones, a launch for each group. With gathered,
+jit_gemm reads A's rows by an index (a_rows=indexed), a permutation, and the dense one does not;
+PyTorch gathers them first, by index_select. With k_offsets the gradients of the weights (groups x N
+x K, sums over rows), and the dense one writes less.
 
 e4m3 has a scale of each row and column and a D of bf16 (torch._scaled_grouped_mm, both with fast
 sums), blocks scales of 1x128 and 128x128, which PyTorch has no product for. Both have the forms
 offsets only, e4m3 without its scales the form gathered too. --triton adds a product in Triton
-(triton_grouped.py) to bf16 by offsets.
+(triton_grouped.py) to what is by offsets.
 
 All are captured into graphs of back-to-back launches over several sets of random inputs, more than
 L2 holds; the graphs take turns of about --turn-ms each, and the medians over the rounds are printed.
@@ -110,6 +111,10 @@ class Rows:
         index = " a_rows=indexed" if gathers else ""
         self.grouped = library.create(f"{problem} groups={groups} group_by=offsets{index}{config}")
         self.dense = library.create(problem)
+        if not gathers:  # of each group by itself, as a program launches it that has read the sizes
+            is_dynamic = len(set(sizes)) > 1
+            self.one = library.create(f"m={self.m // groups} n={n} k={k} {types}{' dynamic=m' if is_dynamic else ''}")
+            self.one_m = (lambda rows: rows) if is_dynamic else (lambda rows: 0)
         self.element = self.dtype.itemsize
         self.inputs = self.element * (self.m * k + sum(s > 0 for s in sizes) * n * k)
         self.bytes = self.element * (self.m * k + groups * n * k)
@@ -153,6 +158,12 @@ class Rows:
     def run_dense(self, data):
         own = {name: value[0] if name in ("b", "b_scale") else value for name, value in data.items()}
         launch(self.gemms, self.dense, d=self.d, **own)
+
+    def run_loop(self, data):
+        for group, begin, end in parts(self.sizes):
+            own = {name: value[group] if name in ("b", "b_scale") else value[begin:end] for name, value in data.items()}
+            addresses = {name: tensor.data_ptr() for name, tensor in {**own, "d": self.d[begin:end]}.items()}
+            self.gemms.run(self.one, addresses, (), torch.cuda.current_stream().cuda_stream, self.one_m(end - begin))
 
     def run_torch(self, data, offsets):
         a, b = data["a"], data["b"].transpose(1, 2)
@@ -231,8 +242,8 @@ def count_in_turn(data, queue, turn_ms):
 
 def capture_triton(case, data, offsets, count, name):
     import triton_grouped  # not everywhere
-    tile = triton_grouped.find_fastest(data[0]["a"], data[0]["b"], case.d, offsets)
-    products = [triton_grouped.GroupedProduct(one["a"], one["b"], case.d, tile) for one in data]
+    tile = triton_grouped.find_fastest(data[0], case.d, offsets)
+    products = [triton_grouped.GroupedProduct(one, case.d, tile) for one in data]
     case.d.fill_(float("nan"))
     products[0].run(offsets)
     case.check(data[0], f"{name}: triton {tile}")
@@ -273,7 +284,12 @@ def measure(case, form, kind, name, rows, spread, options):
         graphs["torch"] = capture(lambda i: case.run_torch(data[i % sets], offsets), count)
     except (RuntimeError, AttributeError) as error:  # it asks more of sizes, or has no such product
         print(f"torch: {str(error).splitlines()[0]}")
-    if options.triton and form == "offsets" and kind == "bf16":
+    if form == "offsets":
+        case.d.fill_(float("nan"))
+        case.run_loop(data[0])
+        case.check(data[0], f"{form} {kind} {name} {rows} {spread}: loop")
+        graphs["loop"] = capture(lambda i: case.run_loop(data[i % sets]), count)
+    if options.triton and form == "offsets":
         graphs["triton"] = capture_triton(case, data, offsets, count, name)
     times = {"torch": float("nan"), **take_turns(graphs, count, options.rounds)}
     flops = 2 * sum(sizes) * n * k
@@ -319,6 +335,7 @@ def main():
               f"{row['tflops']:.0f} TFLOP/s, weights {row['weights_tb_s']:.2f} TB/s, "
               f"torch {row['us']['torch']:.1f} ({row['over_torch']:.2f}), dense "
               f"{row['us']['dense']:.1f} ({row['of_dense']:.2f})"
+              + (f", loop {row['us']['loop']:.1f}" if "loop" in row["us"] else "")
               + (f", triton {row['us']['triton']:.1f}" if "triton" in row["us"] else ""), flush=True)
         if options.out:
             write_row(options.out, row)
