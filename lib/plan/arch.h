@@ -65,6 +65,7 @@ struct jg_derived {
     jit_gemm_weights first_loads;    /* of the product's A and B, the one whose first stages
                                         are loaded before the grid before has ended */
     bool next_at_end; /* does the next grid begin when all of one wave has ended? */
+    bool draws_ahead; /* are random numbers drawn before accumulators are there? */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                          neighbours; 0: not gated */

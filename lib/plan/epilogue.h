@@ -77,6 +77,8 @@ struct jg_epilogue {
     bool is_gated;  /* does the snippet take two accumulators, acc0 and acc1? */
     bool is_random; /* does it name `uniform`? */
     bool compares_random; /* is each such number all of the left side of a `<` or `>=`? */
+    bool has_seed; /* does each call of `uniform` name the same f32 scalar, and no more? */
+    uint32_t seed; /* number of that operand */
     /* The first name in the snippet of what depends on a row's place or on how many there
      * are: row batch M uniform; static, NULL: there is none. */
     const char *place_name;

@@ -29,6 +29,7 @@ struct scanner {
         struct jg_position position;
     } open[JG_SNIPPET_MAX_DEPTH];
     int depth;
+    bool has_other;     /* has a call of `uniform` another seed than those before? */
     bool behind_number; /* does this token stand behind a call of `uniform`? */
     int tokens;         /* so far */
     int operators;      /* side by side before this token */
@@ -546,6 +547,26 @@ static jit_gemm_status check_uniform(const struct scanner *scanner,
                              "'uniform' is a function of the prelude");
 }
 
+/* Notes what a call of `uniform` has between its brackets, of which the second one comes:
+ * `names` has the two tokens before it. */
+static void note_seed(struct scanner *scanner, const struct jg_snippet_names *names)
+{
+    struct jg_epilogue *epilogue = scanner->epilogue;
+    uint32_t seed = 0;
+    while (seed < epilogue->operand_count &&
+           !jg_token_is(&names->token, epilogue->operands[seed].name)) {
+        seed++;
+    }
+    const struct jg_operand *operand = &epilogue->operands[seed];
+    const bool is_seed =
+        jg_token_is(&names->before, "(") && seed < epilogue->operand_count &&
+        operand->kind == JIT_GEMM_OPERAND_SCALAR &&
+        operand->role == JIT_GEMM_OPERAND_INPUT && operand->dtype == JIT_GEMM_DTYPE_F32;
+    scanner->has_other |= !is_seed || (epilogue->has_seed && epilogue->seed != seed);
+    epilogue->has_seed = !scanner->has_other;
+    epilogue->seed = seed;
+}
+
 /* What stands behind one of these may be all of the left side of a `<`. */
 static const char *const before_comparison[] = {"=", "(", "{",  "[",  ",", ";",
                                                 "?", ":", "&&", "||", NULL};
@@ -567,6 +588,9 @@ static void note_number(struct scanner *scanner, const struct jg_snippet_names *
         !scanner->behind_number || jg_token_is(token, "<") || jg_token_is(token, ">=");
     scanner->behind_number =
         jg_token_is(token, ")") && scanner->open[scanner->depth].is_number;
+    if (scanner->behind_number) {
+        note_seed(scanner, names);
+    }
 }
 
 /* Of an element: what other rows, or another place of its row, make different. */
@@ -735,6 +759,7 @@ jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
     epilogue->long_calls = 0;
     epilogue->is_random = false;
     epilogue->compares_random = true;
+    epilogue->has_seed = false;
     epilogue->place_name = NULL;
     const struct jg_token none = {.kind = JG_TOKEN_END, .text = ""};
     struct jg_snippet_names names = {.epilogue = epilogue, .before = none, .token = none};

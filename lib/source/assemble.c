@@ -215,6 +215,17 @@ static void print_traits(const struct jg_problem *problem, struct jg_str *out)
     }
 }
 
+/* The operand that random numbers are drawn ahead with (jg/epilogue/user_epilogue.cuh). */
+static void print_seed(const struct jg_problem *problem, const struct jg_choice *choice,
+                       struct jg_str *out)
+{
+    if (choice->derived.draws_ahead) {
+        const uint32_t seed = problem->epilogue->seed;
+        jg_str_printf(out, "#define JG_SEED(JG_ROW) JG_ROW(%u, %s, ScalarInput, f32)\n",
+                      seed, problem->epilogue->operands[seed].name);
+    }
+}
+
 static void print_number(const char *name, int64_t value, struct jg_str *out)
 {
     jg_str_printf(out, "    enum : jg::u32 { %s = %lld };\n", name, (long long)value);
@@ -555,6 +566,7 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kRasterAlongM", config->launch.raster == JG_RASTER_ALONG_M, out);
     print_flag("kPdl", config->launch.pdl, out);
     print_flag("kNextAtEnd", derived->next_at_end, out);
+    print_flag("kDrawsAhead", derived->draws_ahead, out);
     print_name("FirstLoads", "kFirstLoads", matrix_names[derived->first_loads], out);
     print_number("kResident", jg_max(config->launch.resident, 1), out);
     print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);
@@ -731,6 +743,7 @@ jit_gemm_status jg_source_assemble(const struct jg_arch *arch,
     print_heading(arch, problem, &choice->config, text);
     print_operands(problem, text);
     print_traits(problem, text);
+    print_seed(problem, choice, text);
     if (choice->config.launch.debug) {
         jg_str_puts(text, "#define JG_DEBUG 1\n");
     }

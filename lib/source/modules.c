@@ -88,6 +88,7 @@ void jg_print_modules(const struct jg_arch *arch, const struct jg_problem *probl
     const bool has_vectors = choice->derived.output.epilogue == JG_EPILOGUE_VECTORS;
     print_header(!has_vectors, "jg/epilogue/fragment_epilogue.cuh", out);
     print_header(has_vectors, "jg/epilogue/vector_epilogue.cuh", out);
+    print_header(choice->derived.draws_ahead, "jg/epilogue/drawn_numbers.cuh", out);
     print_header(problem->d.scale.kind != JIT_GEMM_SCALE_NONE,
                  jg_scale_is_square(&problem->d.scale) ? "jg/epilogue/square_blocks.cuh"
                                                        : "jg/epilogue/quantise.cuh",

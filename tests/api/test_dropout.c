@@ -30,7 +30,7 @@ static uint64_t allocate(const struct fixture *fixture, size_t bytes)
     return address;
 }
 
-static void open_fixture(struct fixture *fixture, const char *arch)
+static void open_fixture(struct fixture *fixture, const char *arch, const char *emulator)
 {
     const jit_gemm_operand seed = {
         .name = "seed", .kind = JIT_GEMM_OPERAND_SCALAR, .dtype = JIT_GEMM_DTYPE_F32};
@@ -39,7 +39,7 @@ static void open_fixture(struct fixture *fixture, const char *arch)
                                         .source = "d = acc + uniform(seed);",
                                         .operand_count = 1,
                                         .operands = &seed};
-    setenv("JIT_GEMM_EMULATOR", "sms=2", 1);
+    setenv("JIT_GEMM_EMULATOR", emulator, 1);
     const jit_gemm_context_options options = {
         .struct_size = sizeof(options), .arch = arch, .driver = EMU_LIBRARY_PATH};
     check(jit_gemm_context_create(&options, &fixture->context));
@@ -108,10 +108,11 @@ static void expect_numbers(const struct fixture *fixture, const jit_gemm *gemm,
                  is_on_device ? "on the device" : "by value", wrong, ELEMENTS);
 }
 
-static void expect_in_every_kernel(const char *arch, const char *const *kernels)
+static void expect_in_every_kernel(const char *arch, const char *emulator,
+                                   const char *const *kernels)
 {
     struct fixture fixture;
-    open_fixture(&fixture, arch);
+    open_fixture(&fixture, arch, emulator);
     for (; *kernels != NULL; kernels++) {
         jit_gemm *gemm = create(&fixture, *kernels);
         expect_numbers(&fixture, gemm, 0x12345678, false, *kernels);
@@ -129,7 +130,20 @@ Test(random_numbers, are_those_of_the_element_in_every_kernel_of_sm_90a)
                                           "output_align=4",
                                           "config=kernel=reference",
                                           NULL};
-    expect_in_every_kernel("sm_90a", kernels);
+    expect_in_every_kernel("sm_90a", "sms=2", kernels);
+}
+
+/* Where each CTA has one small tile. */
+Test(random_numbers, drawn_before_the_products_are_the_same)
+{
+    static const char *const kernels[] = {"config=tile=64x64 cluster=1x1",
+                                          "config=tile=64x128 cluster=1x1",
+                                          "config=tile=64x32 cluster=1x1 swap_ab=1",
+                                          "config=tile=128x128 cluster=1x1",
+                                          "d_layout=column config=tile=64x64 cluster=1x1",
+                                          "output_align=4 config=tile=64x64 cluster=1x1",
+                                          NULL};
+    expect_in_every_kernel("sm_90a", "sms=8", kernels);
 }
 
 Test(random_numbers, are_those_of_the_element_in_every_kernel_of_sm_100a)
@@ -137,7 +151,7 @@ Test(random_numbers, are_those_of_the_element_in_every_kernel_of_sm_100a)
     static const char *const kernels[] = {
         "config=mma=128x32 swap_ab=0", "config=mma=64x40 swap_ab=1",
         "d_layout=column config=mma=128x64 swap_ab=0", "output_align=4", NULL};
-    expect_in_every_kernel("sm_100a", kernels);
+    expect_in_every_kernel("sm_100a", "sms=2", kernels);
 }
 
 /* Denormals, both zeros, infinities, and NaN of both kinds with any payload. */
@@ -146,10 +160,11 @@ Test(random_numbers, all_bits_of_a_seed_arrive)
     static const uint32_t seeds[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff,
                                      0x7f800000, 0xff800000, 0x7f800001, 0xffbfffff,
                                      0x7fc00000, 0xffffffff};
-    static const char *const archs[] = {"sm_90a", "sm_100a"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const archs[] = {"sm_90a", "sm_90a", "sm_100a"};
+    static const char *const emulators[] = {"sms=2", "sms=8", "sms=2"};
+    for (int i = 0; i < 3; i++) {
         struct fixture fixture;
-        open_fixture(&fixture, archs[i]);
+        open_fixture(&fixture, archs[i], emulators[i]);
         jit_gemm *gemm = create(&fixture, "");
         for (size_t j = 0; j < sizeof(seeds) / sizeof(seeds[0]); j++) {
             expect_numbers(&fixture, gemm, seeds[j], false, archs[i]);

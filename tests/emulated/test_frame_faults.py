@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Faults in the frame around a snippet (jg/epilogue/user_epilogue.cuh), which the kernel and the
-reference kernel share: `run --verify` has to see them by its second reading. Prints TAP.
+reference kernel share: `run --verify` has to see them by its second reading. And faults in random
+numbers that are drawn before the products (jg/epilogue/drawn_numbers.cuh), which the reference kernel
+does not share. Prints TAP.
 
 Usage: test_frame_faults.py JIT_GEMM SOURCE_ROOT EMULATOR NVRTC
 """
@@ -25,11 +27,23 @@ ROWS = [
     ("an accumulator is its double", "#define JG_ACC_VALUES                                          acc\n",
      "#define JG_ACC_VALUES                                          2.0f * acc\n"),
 ]
+DRAWN_WORDS = ["run", "200x136x64", "bf16", "d=f32", "batch=2", "--config", "tile=128x128 cluster=1x1", "--device",
+               "emulator", "--arch", "sm_90a", "--no-cache", "--epilogue", "d = acc + uniform(seed);",
+               "--operand", "seed:scalar:f32", "--verify"]
+DRAWN_ROWS = [
+    ("all vectors have the words of the first", "= words_[i][element];", "= words_[0][element];"),
+    ("the first passes have those of the last", "coord.row += i % kPasses * kPassRows;", "coord.row += 0;"),
+    ("steps have those of the first", "first_coord(shape, tile, i / kPasses)", "first_coord(shape, tile, 0)"),
+    ("a step's passes are counted from the first step", "drawn_.take(step * kPasses + ", "drawn_.take("),
+    ("all batches have those of the first", "static_cast<int>(coord.batch), seed)", "0, seed)"),
+    ("elements have those of the tile's first column", "vector_column(coord, element)", "element"),
+    ("the seed is another", "const f32 seed = Epilogue", "const f32 seed = 1.0f + Epilogue"),
+]
 
 
-def run_with(before, after):
+def run_with(before, after, words=tuple(WORDS)):
     variables = emulator_by_name(EMULATOR, "show=errors")
-    return tool(*WORDS, "--nvrtc", NVRTC, variables={**variables, "MUTATE_FROM": before, "MUTATE_TO": after})
+    return tool(*words, "--nvrtc", NVRTC, variables={**variables, "MUTATE_FROM": before, "MUTATE_TO": after})
 
 
 def test_without_a_fault_it_passes():
@@ -45,6 +59,15 @@ def test_each_fault_of_the_frame_is_seen():
         done = run_with(before, after)
         expect(done.returncode == 1 and "D: the reference is wrong" in done.stderr, name, done)
         expect(done.stdout.splitlines()[-1].startswith("FAIL "), name, done)
+
+
+def test_each_fault_of_drawn_numbers_is_seen():
+    need_compiler()
+    done = run_with("JG_EPILOGUE_END", "JG_EPILOGUE_END", DRAWN_WORDS)
+    expect_exit(done, 0)
+    for name, before, after in DRAWN_ROWS:
+        done = run_with(before, after, DRAWN_WORDS)
+        expect(done.returncode == 1 and done.stdout.splitlines()[-1].startswith("FAIL "), name, done)
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ struct Config {
     enum : bool { kRasterAlongM = true };
     enum : bool { kPdl = true };
     enum : bool { kNextAtEnd = true };
+    enum : bool { kDrawsAhead = false };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };

@@ -74,6 +74,7 @@ struct Config {
     enum : bool { kRasterAlongM = false };
     enum : bool { kPdl = true };
     enum : bool { kNextAtEnd = false };
+    enum : bool { kDrawsAhead = false };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };

@@ -281,6 +281,41 @@ Test(snippet, random_numbers_that_are_only_compared_are_known)
     }
 }
 
+Test(snippet, one_seed_of_all_random_numbers_is_known)
+{
+    static const struct {
+        const char *source;
+        const char *seed; /* NULL: there is not one */
+    } rows[] = {
+        {"d = uniform(s) < 0.5f ? acc : 0.0f;", "s"},
+        {"d = acc * c + uniform ( /* ( */ s );", "s"},
+        {"d = uniform(s) < 0.5f ? uniform(s) : acc;", "s"},
+        {"float u = uniform(s); d = u < 0.5f ? acc : c;", "s"},
+        {"d = uniform(s) < 0.5f ? uniform(c) : acc;", NULL},
+        {"d = uniform(s) < 0.5f ? uniform(1.0f) : acc + uniform(s);", NULL},
+        {"d = acc + uniform(s + 1.0f);", NULL},
+        {"d = acc + uniform(-s);", NULL},
+        {"d = acc + uniform((s));", NULL},
+        {"d = acc + uniform(uniform(s));", NULL},
+        {"d = acc + uniform(bias);", NULL},
+        {"d = acc + uniform(acc);", NULL},
+        {"d = acc + s;", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue *epilogue = NULL;
+
+        cr_assert_eq(register_snippet(rows[i].source, 0, &epilogue), JIT_GEMM_OK, "%s",
+                     jg_error_text());
+
+        cr_expect_eq(epilogue->has_seed, rows[i].seed != NULL, "%s", rows[i].source);
+        if (rows[i].seed != NULL) {
+            cr_expect_str_eq(epilogue->operands[epilogue->seed].name, rows[i].seed, "%s",
+                             rows[i].source);
+        }
+        jg_epilogue_destroy(epilogue);
+    }
+}
+
 Test(snippet, random_texts_never_crash_the_scan)
 {
     static const char alphabet[] = "d=acc;(){}[]\"'/*\\?<>:%#\n\r\t 0.1efR_+-bias";

@@ -40,6 +40,12 @@ static const struct {
       .snippet = "d = gelu(acc + bias) + r;",
       .operands = "bias:row_vector:bf16 r:matrix:bf16",
       .name = "gelu_bias"}},
+    {"source_random.cu",
+     {.problem = "m=512 n=512 k=512 a=bf16 config=kernel=gemm tile=64x128x64 cluster=1x1 "
+                 "stages=4 raster=m swizzle=8 out_stages=2 pdl=1",
+      .snippet = "d = uniform(seed) < keep ? acc : bias;",
+      .operands = "bias:row_vector:bf16 keep:scalar:f32 seed:scalar:f32",
+      .name = "drop"}},
     {"source_dynamic.cu",
      {.problem = "m=333 n=512 k=4096 a=f16 d=f32 dynamic=m config=kernel=gemm "
                  "tile=64x128x64 cluster=1x1 stages=6 raster=n swizzle=2 out_stages=1 "

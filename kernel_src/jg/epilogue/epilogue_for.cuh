@@ -3,6 +3,7 @@
 // (lib/plan/output.c), and Config says it. The unit includes that one's file, that of the
 // sums of parts of K where it has those, and that of rows of no group where it clears them.
 #pragma once
+#include <jg/common/work_tile.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/partition.cuh>
 
@@ -12,6 +13,10 @@ template <class Config, class Epilogue, class Partition>
 class FragmentEpilogue; // fragment_epilogue.cuh
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue; // vector_epilogue.cuh
+template <class Config, class Load, class Partition, class Staging>
+class ReducingTeam; // reducing_team.cuh
+template <class Epilogue, u32 kVectors>
+class DrawnNumbers; // drawn_numbers.cuh
 template <class Config, class Partition>
 class PartialSums; // partial_sums.cuh
 template <class Accumulators, class Partials, class Partition>
@@ -27,8 +32,40 @@ class RestRows; // rest_rows.cuh
 
 enum class EpilogueKind { kFragments, kVectors };
 
-// Of a way out that reads no vectors before accumulators are there.
+// Where nothing is reduced.
+struct NoReducingTeam {
+    template <class ShapeT>
+    JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
+    {
+    }
+};
+
+// Where no random number is drawn before accumulators are there.
+struct NothingDrawn {
+    enum : bool { kDraws = false };
+    template <class... Place>
+    JG_DEVICE void draw(const Place &...) const
+    {
+    }
+    template <class Operands>
+    JG_DEVICE void take(u32, Operands &) const
+    {
+    }
+};
+struct NothingDrawnAhead {
+    template <class... Place>
+    JG_DEVICE void draw_ahead(const Place &...) const
+    {
+    }
+};
+
+// Of a way out that reads no vectors before accumulators are there, and whose threads store
+// D themselves.
 struct NothingReadAhead {
+    template <class Params>
+    static JG_DEVICE void prefetch_maps(const Params &)
+    {
+    }
     template <class... Place>
     JG_DEVICE void read_ahead(const Place &...) const
     {

@@ -15,6 +15,7 @@
 #include <jg/common/math.cuh>
 #include <jg/common/work_tile.cuh>
 #include <jg/epilogue/accumulator.cuh>
+#include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/epilogue_load.cuh>
 #include <jg/epilogue/fragment_store.cuh>
 #include <jg/epilogue/partition.cuh>
@@ -27,7 +28,7 @@
 namespace jg {
 
 template <class Config, class Epilogue, class Partition>
-class FragmentEpilogue {
+class FragmentEpilogue : public NothingDrawnAhead {
     using D = typename Config::D;
     enum : bool { kTransposed = Partition::kTransposed };
     enum : u32 {

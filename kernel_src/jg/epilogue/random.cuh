@@ -75,25 +75,53 @@ struct UniformNumber {
 #    define JG_UNIFORM_RESULT f32
 #endif
 
-// `uniform` of the element at a place of D. Four columns that begin at a multiple of 4
-// share a counter, so that a thread which has them makes their numbers at once.
+// Column of element `i` of a vector, whose first is a multiple of 8. So written, the
+// compiler sees that neighbours share a counter.
+template <class CoordT>
+JG_DEVICE u32 vector_column(const CoordT &coord, u32 i)
+{
+    return (coord.col & ~7u) | i;
+}
+
+// The word of the element at a place of D. Four columns that begin at a multiple of 4 share
+// a counter, so that a thread which has them makes their words at once. All 32 bits of the
+// seed count.
+JG_DEVICE u32 draw_word(int row, int col, int batch, f32 seed)
+{
+    const u32 column = static_cast<u32>(col);
+    const PhiloxWords words =
+        philox4x32_10({column / 4, static_cast<u32>(row), static_cast<u32>(batch), 0},
+                      __float_as_uint(seed), 0);
+    const u32 low = column % 2 != 0 ? words.w1 : words.w0;
+    const u32 high = column % 2 != 0 ? words.w3 : words.w2;
+    return column % 4 < 2 ? low : high;
+}
+
+// `uniform` of an element: in [0, 1), a multiple of 2^-24.
 struct Uniform {
     int row, col, batch;
 
-    // In [0, 1), a multiple of 2^-24. All 32 bits of the seed count.
     JG_DEVICE JG_UNIFORM_RESULT operator()(f32 seed) const
     {
-        const u32 column = static_cast<u32>(col);
-        const PhiloxWords words =
-            philox4x32_10({column / 4, static_cast<u32>(row), static_cast<u32>(batch), 0},
-                          __float_as_uint(seed), 0);
-        const u32 low = column % 2 != 0 ? words.w1 : words.w0;
-        const u32 high = column % 2 != 0 ? words.w3 : words.w2;
-        return UniformNumber{column % 4 < 2 ? low : high};
+        return UniformNumber{draw_word(row, col, batch, seed)};
+    }
+};
+
+// The same where the word was drawn before, with the one seed that the snippet names.
+struct DrawnUniform {
+    u32 word;
+
+    JG_DEVICE JG_UNIFORM_RESULT operator()(f32) const
+    {
+        return UniformNumber{word};
     }
 };
 
 } // namespace jg
 
 // What user_epilogue.cuh puts in scope, with the element's row, col and batch.
-#define JG_UNIFORM [[maybe_unused]] const jg::Uniform uniform = {row, col, batch};
+#ifdef JG_SEED
+#    define JG_UNIFORM [[maybe_unused]] const jg::DrawnUniform uniform = {jg_drawn};
+#else
+#    define JG_UNIFORM [[maybe_unused]] const jg::Uniform uniform = {row, col, batch};
+#endif

@@ -11,9 +11,13 @@
 //     ... the snippet ...
 //     JG_EPILOGUE_END
 //
-// which makes `struct Epilogue`: the operands of one vector, fragment or element as
-// members, and the snippet as the body of a function whose parameters are the names in
-// scope. `d` starts as the first accumulator. What is called when: operands.cuh.
+// Where the numbers of a tile are drawn before its accumulators are there
+// (Config::kDrawsAhead), the unit defines JG_SEED(JG_ROW) as the row of the one scalar that
+// all calls of `uniform` name, and Vector::drawn has the words of its elements.
+//
+// JG_EPILOGUE_BEGIN makes `struct Epilogue`: the operands of one vector, fragment or
+// element as members, and the snippet as the body of a function whose parameters are the
+// names in scope. `d` starts as the first accumulator. What is called when: operands.cuh.
 #pragma once
 #include <jg/epilogue/operands.cuh>
 
@@ -31,11 +35,24 @@
 #define JG_PRELUDE
 #endif
 #ifdef JG_UNIFORM
-// coord.col is a multiple of 8. So written, the compiler sees that neighbours share a counter.
-#define JG_VECTOR_COLUMN(coord, i)                             ((coord.col & ~7u) | i)
+#define JG_VECTOR_COLUMN(coord, i)                             jg::vector_column(coord, i)
 #else
 #define JG_VECTOR_COLUMN(coord, i)                             (coord.col + i)
 #define JG_UNIFORM
+#endif
+#ifdef JG_SEED
+#define JG_SEED_READ(index, name, Kind, type)                  jg::Kind<jg::type>::read(params[index], batch)
+#define JG_DRAWN_MEMBERS                                       jg::u32 drawn[8]; static JG_DEVICE jg::f32 read_seed(const jg::MatrixParam *params, jg::u32 batch) { return JG_SEED(JG_SEED_READ); }
+#define JG_DRAWN_PARAMETER                                     , const jg::u32 jg_drawn
+#define JG_DRAWN_VECTOR                                        , drawn[i]
+#define JG_DRAWN_FRAGMENT                                      , jg::draw_word(shape.problem_row(row, col), shape.problem_col(row, col), static_cast<int>(batch) JG_SEED(JG_OPERAND_FRAGMENT_VALUE))
+#define JG_DRAWN_ELEMENT                                       , jg::draw_word(shape.problem_row(row, col), shape.problem_col(row, col), static_cast<int>(batch) JG_SEED(JG_OPERAND_ELEMENT_VALUE))
+#else
+#define JG_DRAWN_MEMBERS
+#define JG_DRAWN_PARAMETER
+#define JG_DRAWN_VECTOR
+#define JG_DRAWN_FRAGMENT
+#define JG_DRAWN_ELEMENT
 #endif
 #define JG_OPERAND_COUNT(index, name, Kind, type)              + jg::Kind<jg::type>::kParams
 #define JG_OPERAND_HAS_FRAGMENT(index, name, Kind, type)       && jg::Kind<jg::type>::kHasFragment
@@ -87,6 +104,7 @@
                                                                                            \
         struct Vector {                                                                    \
             JG_OPERANDS(JG_OPERAND_VECTOR)                                                 \
+            JG_DRAWN_MEMBERS                                                               \
                                                                                            \
             template <class CoordT>                                                        \
             JG_DEVICE void load_columns(const jg::MatrixParam *params, const CoordT &coord)\
@@ -108,7 +126,7 @@
                         shape.problem_row(coord.row, JG_VECTOR_COLUMN(coord, i)),          \
                         shape.problem_col(coord.row, JG_VECTOR_COLUMN(coord, i)),          \
                         static_cast<int>(coord.batch), shape.problem_m(), shape.problem_n(),\
-                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE));   \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_VECTOR_VALUE) JG_DRAWN_VECTOR);   \
                 return d;                                                                  \
             }                                                                              \
             template <class CoordT>                                                        \
@@ -156,7 +174,7 @@
                 snippet(JG_ACC_VALUES, d,                                                  \
                         shape.problem_row(row, col), shape.problem_col(row, col),          \
                         static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
-                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE)); \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_FRAGMENT_VALUE) JG_DRAWN_FRAGMENT); \
                 return d;                                                                  \
             }                                                                              \
         };                                                                                 \
@@ -173,7 +191,7 @@
                 snippet(JG_ACC_VALUES, d,                                                  \
                         shape.problem_row(row, col), shape.problem_col(row, col),          \
                         static_cast<int>(batch), shape.problem_m(), shape.problem_n(),     \
-                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_ELEMENT_VALUE));  \
+                        static_cast<int>(shape.k) JG_OPERANDS(JG_OPERAND_ELEMENT_VALUE) JG_DRAWN_ELEMENT);  \
                 JG_OPERANDS(JG_OPERAND_ELEMENT_STORE)                                      \
                 return d;                                                                  \
             }                                                                              \
@@ -182,7 +200,7 @@
         static JG_DEVICE void snippet(JG_ACC_PARAMETERS, float &d,                         \
                                       const int row, const int col,                        \
                                       const int batch, const int M, const int N,           \
-                                      const int K JG_OPERANDS(JG_OPERAND_PARAMETER))       \
+                                      const int K JG_OPERANDS(JG_OPERAND_PARAMETER) JG_DRAWN_PARAMETER)       \
         {                                                                                  \
             JG_PRELUDE                                                                     \
             JG_UNIFORM                                                                     \

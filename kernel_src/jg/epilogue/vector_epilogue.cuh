@@ -29,17 +29,6 @@
 
 namespace jg {
 
-template <class Config, class Load, class Partition, class Staging>
-class ReducingTeam; // reducing_team.cuh
-
-// Where nothing is reduced.
-struct NoReducingTeam {
-    template <class ShapeT>
-    JG_DEVICE NoReducingTeam(u64, const ShapeT &, const WorkTile &, const u8 *, u32)
-    {
-    }
-};
-
 template <class Config, class Epilogue, class Partition>
 class VectorEpilogue : public NothingReadAhead {
     using D = typename Config::D;
@@ -74,6 +63,10 @@ class VectorEpilogue : public NothingReadAhead {
         typename Select<Epilogue::kReduces, ReducingTeam<Config, Load, Partition, Staging>,
                         NoReducingTeam>::Type;
 
+    using Drawn =
+        typename Select<Config::kDrawsAhead, DrawnNumbers<Epilogue, Load::kSteps * kPasses>,
+                        NothingDrawn>::Type;
+
     using Row = typename Select<Config::kIndexedD, IndexedRow<Config>, NoIndexedRow>::Type;
 
     // With N a multiple of 8, a vector exists as a whole or not at all.
@@ -101,12 +94,6 @@ class VectorEpilogue : public NothingReadAhead {
     {
     }
 
-    // Threads store D themselves.
-    template <class Params>
-    static JG_DEVICE void prefetch_maps(const Params &)
-    {
-    }
-
     // A tile, or this CTA's share. Matrices come through `ring` where the plan says so.
     template <class Params, class ShapeT, class Accumulators, class Smem, class Consumer>
     JG_DEVICE void run(const Params &params, const ShapeT &shape, Accumulators &acc,
@@ -117,6 +104,18 @@ class VectorEpilogue : public NothingReadAhead {
         } else {
             write_tile(params, shape, acc, smem, ring, tile);
         }
+    }
+
+    // Draws a tile's random numbers, which run uses next.
+    template <class Params, class ShapeT>
+    JG_DEVICE void draw_ahead(const Params &params, const ShapeT &shape,
+                              const WorkTile &tile)
+    {
+        drawn_.draw(params, shape, tile.batch, [&](u32 i) {
+            CoordT coord = first_coord(shape, tile, i / kPasses);
+            coord.row += i % kPasses * kPassRows;
+            return coord;
+        });
     }
 
     JG_DEVICE void drain() {}
@@ -132,7 +131,7 @@ class VectorEpilogue : public NothingReadAhead {
         Team team(params.workspace, shape, tile, smem_, team_);
         Blocks blocks(staging_, team_);
         prefetch_c(matrices.c, shape, tile, 0);
-#pragma unroll 1
+#pragma unroll(Drawn::kDraws ? Load::kSteps : 1)
         for (u32 step = 0; step < Load::kSteps; ++step) {
             prefetch_c(matrices.c, shape, tile, step + 1);
             // Load: what needs no ring lands while accumulators are staged.
@@ -283,7 +282,7 @@ class VectorEpilogue : public NothingReadAhead {
                   first,
                   matrices.d.template element<D>(first.row, first.col, first.batch),
                   staged(step)};
-#pragma unroll 1
+#pragma unroll(Drawn::kDraws ? kPasses : 1)
         for (at.pass = 0; at.pass < kPasses; at.pass += kTurnPasses) {
 #pragma unroll
             for (at.i = 0; at.i < kTurnPasses; ++at.i) {
@@ -291,6 +290,7 @@ class VectorEpilogue : public NothingReadAhead {
                     Config::kWholeRows || at.coord.row < shape.m ? first.count : 0;
                 if ((kStepsEndDown || at.row() < rows) &&
                     !(Epilogue::kReduces && is_beyond)) {
+                    drawn_.take(step * kPasses + at.pass + at.i, inputs.operands);
                     write_vector(params, matrices, shape, inputs, reader, blocks, at);
                 } else {
                     at.coord.count = 0;
@@ -444,6 +444,7 @@ class VectorEpilogue : public NothingReadAhead {
     u32 team_;
     const u8 *smem_; // of all warps
     Staging staging_;
+    Drawn drawn_;
 };
 
 } // namespace jg

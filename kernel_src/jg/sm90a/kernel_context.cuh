@@ -288,6 +288,7 @@ struct KernelContext {
                             EpilogueT &epilogue, const Seen &seen) const
     {
         const WorkItem &item = own.item;
+        epilogue.draw_ahead(params, Output::shape(shape, item), Output::tile(item));
         const auto read_ahead = [&] {
             seen();
             epilogue.read_ahead(params, Output::shape(shape, item), Output::tile(item));
@@ -307,8 +308,7 @@ struct KernelContext {
         Mma::take(sums);
     }
 
-    // The products of an item's blocks of K, and of so many blocks of rows: the tensor core
-    // has them when it returns.
+    // The products of an item's blocks of K and so many of rows: the tensor core has them.
     template <u32 kBlocks, class BeforeEnd>
     JG_DEVICE void add_up(typename Ring::Consumer &tiles,
                           typename ScaleRingT::Consumer &scales,

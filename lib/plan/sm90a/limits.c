@@ -773,6 +773,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.evict_first = choose_evict_first(trial);
     trial->derived.first_loads = jg_first_loads(trial);
     trial->derived.next_at_end = jg_sm90a_holds_next(trial);
+    trial->derived.draws_ahead = jg_sm90a_draws_ahead(trial);
     trial->derived.shifts_lines = jg_sm90a_shifts_lines(&trial->product);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);

@@ -105,6 +105,23 @@ bool jg_sm90a_holds_next(const struct jg_trial *trial)
             (computes && elems >= LEAST_HELD_ELEMS && elems <= MOST_HELD_ELEMS));
 }
 
+/* Before the first stage is full the tensor core has nothing, and registers of a small tile
+ * hold its numbers. */
+bool jg_sm90a_draws_ahead(const struct jg_trial *trial)
+{
+    enum { MOST_NUMBERS = 64 * 128 * JG_SM90A_CONSUMERS };
+    const struct jg_config *config = &trial->config;
+    const struct jg_product *product = &trial->product;
+    const struct jg_epilogue *epilogue = trial->problem->epilogue;
+    return epilogue != NULL && epilogue->has_seed &&
+           config->layout.tile_m * config->layout.tile_n <= MOST_NUMBERS &&
+           config->layout.pingpong == 0 && config->launch.split_k == 1 &&
+           config->launch.resident <= 1 && trial->derived.waves <= 1.0 &&
+           !trial->derived.output.reduces && !trial->problem->is_gated &&
+           !trial->derived.promotes_sums && product->group_by == JIT_GEMM_GROUP_NONE &&
+           product->d.scale.kind == JIT_GEMM_SCALE_NONE;
+}
+
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;

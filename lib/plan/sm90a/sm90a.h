@@ -122,6 +122,9 @@ bool jg_sm90a_shares_short(const struct jg_trial *trial);
  * though it might when the inputs are used up (jg/sm90a/roles.cuh)? When the way out is
  * chosen. */
 bool jg_sm90a_holds_next(const struct jg_trial *trial);
+/* Are a tile's random numbers drawn before its first stage is full? When it is known how
+ * many tiles a CTA has. */
+bool jg_sm90a_draws_ahead(const struct jg_trial *trial);
 /* Are those boxes of a tile of A left out of which a group has no rows? */
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial);
 
