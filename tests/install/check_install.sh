@@ -90,6 +90,8 @@ line=$(grep '^    cc program\.c' "$root/README.md") || die "the README compiles 
 mkdir "$scratch/readme"
 cp "$scratch/examples/readme.c" "$scratch/readme/program.c"
 (cd "$scratch/readme" && eval "$line" && [ -x a.out ])
+step "and from the build where it is"
+(cd "$scratch/readme" && rm a.out && PKG_CONFIG_PATH=$scratch/build/meson-uninstalled && eval "$line" && [ -x a.out ])
 
 step "g++ readme.c"
 # C++ warns of members that a designated initializer leaves zero; C does not.
