@@ -106,11 +106,11 @@ struct OperandLines {
     {
         return static_cast<u64>(ld) * ((kKMajor ? kRowStep : 1) * sizeof(T));
     }
-    // Does the matrix begin inside of 16 bytes, and this block in them? Groups along K
-    // begin at any element.
+    // Does the matrix begin inside of 16 bytes, and this block maybe in them? Groups begin
+    // at any row, or along K at any element, of which 16 are as many bytes at least.
     JG_DEVICE bool begins_before() const
     {
-        return row == 0 && k < 16 && matrix % 16 != 0;
+        return row < 16 && k < 16 && matrix % 16 != 0;
     }
 
     // Of lines, and along them.
