@@ -2,6 +2,7 @@
 // multiply_scaled: an item's blocks of K, times scales of blocks, added up by a math
 // warpgroup. Called by all of its threads. The warpgroups end a tile as they come.
 #pragma once
+#include <jg/ptx/address.cuh>
 #include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/scale_reader.cuh>
 #include <jg/tile/filled_stage.cuh>
@@ -11,6 +12,20 @@ namespace jg::sm90a {
 // Blocks of K whose products overlap until all are done once. On an H200 two took 1.00 to
 // 1.04 of four.
 enum : u32 { kBlocksOfRun = 4 };
+
+// Has an item one run of its blocks, and a few more, which the compiler knows? It makes one
+// piece of code of both loops then, in which 112 columns were seen to spill.
+template <class Config>
+constexpr JG_DEVICE bool has_one_run()
+{
+    using Partition = MmaPartition<Config>;
+    enum : u32 {
+        kPart = Config::kBlockK * Config::kSplitK,
+        kBlocks = (Config::kK + kPart - 1) / kPart,
+    };
+    return kBlocksOfRun < kBlocks && kBlocks < 2 * kBlocksOfRun && !Partition::kTurns &&
+           Partition::kMmaColumns == 112;
+}
 
 // `kRowBlocks`: of 64 rows, the first ones; `slots`: where `scales` reads them; `k_blocks`:
 // one at least.
@@ -41,6 +56,9 @@ JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
         if constexpr (!Mma::kInRuns) {
             mma.issue_all(reader, settle, k_blocks);
             return;
+        }
+        if constexpr (has_one_run<Config>()) {
+            ptx::hold(k_blocks);
         }
 #pragma unroll 1
         for (; k + kRun - Turns::kWays < k_blocks; k += kRun) {
