@@ -705,10 +705,19 @@ Test(scale, promoted_scales_have_the_tiles_that_were_fastest)
         {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 64, 96, 1, 1, 1, 1},
         {"400x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 128, 160, 1, 1,
          1, 1},
-        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 256, 48, 1, 1,
+        {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 128, 112, 1, 1,
          1, 1},
-        /* By rows those of 256 rows would be copied one by one. */
+        {"136x9216x3072 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 256, 48, 1, 1,
+         1, 1},
         {"432x3584x3584 e4m3 d=bf16 a_scale=1x128 b_scale=1x128", 128, 112, 1, 1, 1, 1},
+        /* Short K, where 112 columns of a transposed D are stored in rows of 32 bytes. */
+        {"768x5120x512 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 256, 128, 1, 1,
+         0, 1},
+        {"536x12800x512 e4m3 d=bf16 a_scale=1x128 b_scale=1x128" BY_COLUMNS, 128, 96, 1, 1,
+         1, 1},
+        {"1024x1088x7808 groups=16 group_by=offsets e4m3 d=bf16 a_scale=1x128 "
+         "b_scale=1x128" BY_COLUMNS,
+         128, 96, 2, 1, 0, 1},
         {"448x1536x7168 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 128, 112, 1, 2, 0, 2},
         {"64x5120x5120 e4m3 d=bf16 a_scale=1x128 b_scale=128x128", 64, 64, 1, 1, 1, 1},
         /* Parts of K whose last tile lacks few rows. */

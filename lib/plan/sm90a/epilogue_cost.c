@@ -36,9 +36,12 @@
  * runs of kept problems of short K, whose error it brings from 9.5 to 5.9 percent;
  * 3608x4352x256 e4m3 took 21.4 us in 64x160 and 15.3 in 64x192
  * (2026-11-27-h200-holdout-replays.jsonl). */
-#define SHORT_STORE_CLK  100.0
-#define NARROW_ROW_BYTES 64
-#define NARROW_ROW_CLK   5.5
+#define SHORT_STORE_CLK 100.0
+/* The same beside scales of blocks: transposed 128x112 took 12.3 us of 768x5120x512, where
+ * 10.5 were said and 128x96 took 9.0 (2026-11-28-h200-block-choices.jsonl). */
+#define SCALED_SHORT_STORE_CLK 150.0
+#define NARROW_ROW_BYTES       64
+#define NARROW_ROW_CLK         5.5
 /* The same of tiles in turn, beside which products of both warpgroups go on: fitted to 32
  * runs of 128x176 beside other tiles in turn, whose error it brings from 15 to 4 percent in
  * one half of the problems and from 6.6 to 5.0 in the other; 10664x3712x1344 with bias_gelu
@@ -111,17 +114,17 @@ static double count_shared_clk(const struct jg_trial *trial)
             (trial->config.layout.pingpong != 0 ? 0.0 : count_reduced_clk(trial)));
 }
 
-/* Of whole K, and without scales of blocks: what parts store was not fitted to, and clocks
- * of tiles beside such scales have it in them. */
+/* Of whole K: what parts store was not fitted to. */
 static double count_short_store_clk(const struct jg_trial *trial)
 {
     const struct jg_derived *derived = &trial->derived;
     const bool has_one = derived->team_columns <= derived->d_box.rows;
+    const double clk = jg_product_promotes_scales(&trial->product) ? SCALED_SHORT_STORE_CLK
+                                                                   : SHORT_STORE_CLK;
     return has_one || derived->d_box.rows > JG_STORE_TILE_COLUMNS ||
-                   trial->config.launch.split_k > 1 ||
-                   jg_product_promotes_scales(&trial->product)
+                   trial->config.launch.split_k > 1
                ? 0.0
-               : SHORT_STORE_CLK * derived->team_columns / derived->d_box.rows;
+               : clk * derived->team_columns / derived->d_box.rows;
 }
 
 /* Store tiles whose rows are less than a line, because the columns of a warpgroup are no

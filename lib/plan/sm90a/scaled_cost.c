@@ -8,13 +8,22 @@
 
 /* What a warpgroup takes for each 64 rows of a block of K, from their products' beginning
  * to the sums' end, and for each of its columns more, also where these have scales of their
- * own; and the part of it that the second 64 rows take. An instruction with three register
- * operands takes time of the tensor core, too. Fitted to 16 runs on an H200
- * (2026-11-26-h200-column-scales.jsonl). */
-#define SCALED_PART_CLK       190.0
-#define SCALED_COLUMN_CLK     4.5
-#define SCALED_OWN_COLUMN_CLK 6.5
-#define SCALED_SECOND_PART    0.72
+ * own; and the part of it that the second 64 rows take, which hide less where all columns
+ * have products of scales. An instruction with three register operands takes time of the
+ * tensor core, too. Fitted to 16 runs on an H200 (2026-11-26-h200-column-scales.jsonl), and
+ * columns with scales of their own to the runs of 128x96 to 128x160 and 256x128 in
+ * 2026-11-28-h200-block-choices.jsonl: 50 choices that changed took 0.973. */
+#define SCALED_PART_CLK        190.0
+#define SCALED_COLUMN_CLK      4.5
+#define SCALED_OWN_COLUMN_CLK  6.15
+#define SCALED_SECOND_PART     0.72
+#define SCALED_OWN_SECOND_PART 0.88
+/* The first of these where the scales of the next block are read behind this one's
+ * products. Parts of K gain less by it: four of their choices took 1.05 to 1.09 of others.
+ */
+#define SCALED_BEHIND_PART_CLK 130.0
+/* Of 128 columns where a kernel does not know where scales are from block to block. */
+#define SCALED_UNPLACED 1.04
 /* Where the tensor core has the next block meanwhile: of a tile, for a block and for each
  * of its elements, by both warpgroups together; and the least that a warpgroup takes for
  * its block, and for each column more. Fitted, as what blocks in turn take of tiles that
@@ -54,7 +63,7 @@
 #define STREAMED_WEIGHTS_DRAW 0.80
 
 /* Columns of a warpgroup. */
-enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, NARROW_COLUMNS = 64 };
+enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, BEHIND_COLUMNS = 96, NARROW_COLUMNS = 64 };
 
 int jg_sm90a_row_blocks(const struct jg_trial *trial)
 {
@@ -67,7 +76,32 @@ bool jg_sm90a_has_column_scales(const struct jg_product *product)
     return product->b.scale.kind == JIT_GEMM_SCALE_BLOCK && product->b.scale.block_mn <= 1;
 }
 
-/* As overlaps_blocks (jg/sm90a/scale_reader.cuh). */
+/* As has_constant_sizes (jg/sm90a/scale_reader.cuh). */
+static bool has_constant_sizes(const struct jg_product *product)
+{
+    return product->group_by == JIT_GEMM_GROUP_NONE &&
+           product->m.mode != JIT_GEMM_DIM_DYNAMIC &&
+           product->n.mode != JIT_GEMM_DIM_DYNAMIC &&
+           product->k.mode != JIT_GEMM_DIM_DYNAMIC;
+}
+
+/* As reads_behind there, of one block of 64 rows. */
+static bool reads_behind(const struct jg_trial *trial, int columns)
+{
+    const struct jg_row_warps *warps = &trial->derived.row_warps;
+    const bool is_wide = columns == WIDE_COLUMNS && has_constant_sizes(&trial->product);
+    if (!jg_sm90a_has_column_scales(&trial->product)) {
+        return false;
+    }
+    if (trial->config.layout.k_turns == JG_K_TURNS_TAKEN) {
+        return is_wide && warps->copies + warps->a + warps->b == 1;
+    }
+    return trial->config.layout.tile_m >= 64 * JG_SM90A_CONSUMERS &&
+           ((columns >= BEHIND_COLUMNS && columns <= ODD_COLUMNS) ||
+            (is_wide && trial->config.launch.split_k > 1));
+}
+
+/* As overlaps_blocks there. */
 static bool overlaps(const struct jg_trial *trial, int columns)
 {
     const bool has_few = !jg_sm90a_has_column_scales(&trial->product);
@@ -75,7 +109,7 @@ static bool overlaps(const struct jg_trial *trial, int columns)
     const bool has_room = has_few || columns <= NARROW_COLUMNS ||
                           (trial->product.group_by == JIT_GEMM_GROUP_NONE &&
                            !jg_sm90a_are_sizes_dynamic(&trial->product));
-    return jg_sm90a_row_blocks(trial) == 1 && has_room &&
+    return jg_sm90a_row_blocks(trial) == 1 && has_room && !reads_behind(trial, columns) &&
            jg_product_gate_rows(&trial->product) == 1 &&
            (columns <= ODD_COLUMNS || (columns == WIDE_COLUMNS && has_few != turns));
 }
@@ -130,6 +164,24 @@ double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds)
     return turns ? (rounds - 1.0) * NEXT_TURNS_CLK : 0.0;
 }
 
+/* Where a block's products are done before the next ones begin. */
+static double count_waited_clk(const struct jg_trial *trial, int columns)
+{
+    const struct jg_product *product = &trial->product;
+    const int parts = jg_sm90a_row_blocks(trial) * jg_product_gate_rows(product);
+    const bool is_own = jg_sm90a_has_column_scales(product);
+    const bool has_one = parts == 1 && trial->config.layout.k_turns != JG_K_TURNS_TAKEN;
+    const bool is_behind =
+        has_one && trial->config.launch.split_k == 1 && reads_behind(trial, columns);
+    const bool is_unplaced =
+        has_one && is_own && columns == WIDE_COLUMNS && !has_constant_sizes(product);
+    const double part_clk = (is_behind ? SCALED_BEHIND_PART_CLK : SCALED_PART_CLK) +
+                            columns * (is_own ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK);
+    const double second_part = is_own ? SCALED_OWN_SECOND_PART : SCALED_SECOND_PART;
+    return part_clk * (1.0 + second_part * (parts - 1)) *
+           (is_unplaced ? SCALED_UNPLACED : 1.0);
+}
+
 double jg_sm90a_scaled_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
@@ -138,7 +190,6 @@ double jg_sm90a_scaled_clk(const struct jg_trial *trial)
     const bool shares_columns = layout->tile_m / gate_rows < 64 * JG_SM90A_CONSUMERS;
     const int columns = layout->tile_n / (shares_columns ? JG_SM90A_CONSUMERS : 1);
     const bool turns = layout->k_turns == JG_K_TURNS_TAKEN;
-    const int parts = jg_sm90a_row_blocks(trial) * gate_rows;
     if (!jg_product_promotes_scales(product)) {
         return 0.0;
     }
@@ -146,11 +197,7 @@ double jg_sm90a_scaled_clk(const struct jg_trial *trial)
         return jg_larger(count_overlapped_clk(trial, turns ? layout->tile_n : columns),
                          count_copied_clk(trial));
     }
-    const double column_clk =
-        jg_sm90a_has_column_scales(product) ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK;
-    const double part_clk = SCALED_PART_CLK + columns * column_clk;
-    return jg_larger(part_clk * (1.0 + SCALED_SECOND_PART * (parts - 1)) *
-                         (turns ? TURNS_PART : 1.0),
+    return jg_larger(count_waited_clk(trial, columns) * (turns ? TURNS_PART : 1.0),
                      count_copied_clk(trial));
 }
 
