@@ -117,9 +117,11 @@
  * runs with 512 rows in each (2026-11-23-h200-grouped.jsonl) skewed groups took 1.08 and
  * 1.12 times as long in clusters of two tiles of columns, which draw 40 bytes a clock, as
  * in those of two tiles of rows, and uniform ones 1.00 and 1.04; tiles of 128x192 in turn,
- * which draw 37, took 0.93 to 0.99 (2026-11-26-h200-groups-skewed.jsonl). Groups of few
- * rows are not among them. */
-#define L2_BYTES_CLK_GROUPS       37.0
+ * which draw 37, took 0.93 to 0.99 (2026-11-26-h200-groups-skewed.jsonl). Those tiles took
+ * 0.98 to 1.03 of the time of 128x256, which draw 32, by K
+ * (2026-11-28-h200-groups-tiles.jsonl); with 37 bytes it was said to be 0.94 to 0.99.
+ * Groups of few rows are not among them. */
+#define L2_BYTES_CLK_GROUPS       35.5
 #define L2_BYTES_CLK_SMALL_GROUPS 28.0
 /* Of sums that are multiplied by scales, in groups of fewer rows than these: tiles of
  * 128x192, of whose rows fewer are empty, took 0.78 to 0.96 of the time of 256x128 with 320
