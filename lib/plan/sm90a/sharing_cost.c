@@ -75,16 +75,26 @@ bool jg_sm90a_meets(const struct jg_trial *trial)
     return jg_sm90a_shares_inputs(trial) && !jg_sm90a_has_shared_parts(trial);
 }
 
-struct jg_sm90a_along jg_sm90a_smaller(const struct jg_trial *trial)
+static struct jg_sm90a_along tiles_along(const struct jg_trial *trial, bool is_m)
 {
     const struct jg_product *product = &trial->product;
     const struct jg_config_layout *layout = &trial->config.layout;
-    if (product->n.size > product->m.size) {
+    if (is_m) {
         return (struct jg_sm90a_along){product->m.size,
                                        (int64_t)layout->tile_m * layout->cluster_m, true};
     }
     return (struct jg_sm90a_along){product->n.size,
                                    (int64_t)layout->tile_n * layout->cluster_n, false};
+}
+
+struct jg_sm90a_along jg_sm90a_smaller(const struct jg_trial *trial)
+{
+    return tiles_along(trial, trial->product.n.size > trial->product.m.size);
+}
+
+struct jg_sm90a_along jg_sm90a_larger(const struct jg_trial *trial)
+{
+    return tiles_along(trial, trial->product.n.size <= trial->product.m.size);
 }
 
 double jg_sm90a_missing_part(const struct jg_sm90a_along *along)

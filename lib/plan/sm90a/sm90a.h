@@ -190,8 +190,9 @@ struct jg_sm90a_along {
     int64_t size, tile; /* rows or columns; of a cluster */
     bool is_m;
 };
-/* Along the smaller one. */
+/* Along the smaller one, and the larger one. */
 struct jg_sm90a_along jg_sm90a_smaller(const struct jg_trial *trial);
+struct jg_sm90a_along jg_sm90a_larger(const struct jg_trial *trial);
 /* The part of the last of several tiles that the problem lacks. */
 double jg_sm90a_missing_part(const struct jg_sm90a_along *along);
 /* Do the CTAs of a cluster share inputs, of whole K or of the same part of it? */
