@@ -68,10 +68,18 @@ def facts_of_unit(unit, k):
         yield name, value if name not in SIZES or value in ("0", "1") else "more"
     yield from facts_of_inputs(constants, BITS[re.search(r"using A = ([^;]*);", unit)[1]], k,
                                "jit_gemm_repack" in unit)
+    if constants.get("kClusterParts", "1") != "1":
+        yield "parts of a cluster", *(constants[name] for name in ("kDividesOutput", "kWholeRows", "kWholeCols"))
     yield from re.findall(r"using (\w+) = ([^;]*);", unit)
     yield from (("operand", row) for row in re.findall(r"JG_ROW\(\w+, \w+, ([^)]*)\)", unit))
     snippet = unit[unit.index("\nJG_EPILOGUE_BEGIN"):unit.index("\nJG_EPILOGUE_END")]
     yield from (("call", name) for name in re.findall(r"\b([a-z]\w*)\(", snippet))
+
+
+def facts_of_c(unit, launch):
+    """Is there a C that is read, and does it come by a ring of its own?"""
+    has_c, own_ring = ("kHasC = true" in unit, re.search(r"kEpilogueLoadStages = [1-9]", unit) is not None)
+    return "C", has_c, own_ring, has_c and "--beta" in launch
 
 
 def look(tool, arch, path, text, group, has_settings):
@@ -86,7 +94,7 @@ def look(tool, arch, path, text, group, has_settings):
                           if f" {name}=" in done.stdout else 1) for name in ("m", "n", "k", "batch"))
     if "--k" in words:
         k = int(words[words.index("--k") + 1])
-    facts = {*facts_of_unit(done.stdout, k), *launch, (path.name, group),
+    facts = {*facts_of_unit(done.stdout, k), facts_of_c(done.stdout, launch), *launch, (path.name, group),
              *(word for word in settings if not word.startswith(UNLIKE_OTHERS))}
     return Line(path, text, frozenset(facts), 1 + m * n * k * batch / COMPILE)
 
