@@ -2,6 +2,7 @@
 #include "emulated_fixture.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,16 @@ void emulated_free(jit_gemm_context *context, uint64_t address)
 {
     if (address != 0) {
         emulated_check(jit_gemm_device_free(context, address));
+    }
+}
+
+void emulated_expect_equal(const char *what, const float *got, const float *wanted,
+                           int count)
+{
+    for (int i = 0; i < count; i++) {
+        cr_assert(isnan(wanted[i]) ? isnan(got[i])
+                                   : got[i] >= wanted[i] && got[i] <= wanted[i],
+                  "%s %d: %g, not %g", what, i, (double)got[i], (double)wanted[i]);
     }
 }
 

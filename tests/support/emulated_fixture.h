@@ -45,6 +45,10 @@ uint64_t emulated_upload(jit_gemm_context *context, const void *data, size_t byt
 /* Frees it; nothing where the address is 0. */
 void emulated_free(jit_gemm_context *context, uint64_t address);
 
+/* Each number is the wanted one, or NaN where that is. */
+void emulated_expect_equal(const char *what, const float *got, const float *wanted,
+                           int count);
+
 /* The sum of products of two rows. */
 double emulated_dot(const double *a, const double *b, int64_t count);
 

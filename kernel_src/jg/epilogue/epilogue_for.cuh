@@ -59,8 +59,8 @@ struct NothingDrawnAhead {
     }
 };
 
-// Of a way out that reads no vectors before accumulators are there, and whose threads store
-// D themselves.
+// Of a way out that reads no vectors before accumulators are there, nor maps: its threads
+// store D themselves.
 struct NothingReadAhead {
     template <class Params>
     static JG_DEVICE void prefetch_maps(const Params &)

@@ -12,9 +12,9 @@
 //   kPointers  as kCounts, but that each group has an A, B, C and D of its own
 //              (common/group_matrix.cuh); without numbers each has shape.m rows
 // No number leads outside the matrices: what is below 0 or above their rows counts as that,
-// and a group that ends before it begins is empty. So is one of kOffsets that begins before
-// another one before it ends (RisingRows): no row is two groups', and all have no more
-// tiles, scales and partial results than that many rows can have.
+// and a group that ends before it begins is empty. So is one of kOffsets that begins where
+// an earlier one has not ended yet (RisingRows): no row is two groups', and all have no
+// more tiles, scales and partial results than that many rows can have.
 //   kRows      a number per row, which is its group's index. Rows come in blocks, and only
 //              the number of a block's first row is read. One that is no group's index
 //              makes the block of none: its rows are neither read nor written.
@@ -89,8 +89,8 @@ struct RowRange {
     }
 };
 
-// Goes over groups in their order. Where `kRises`, one that begins before another one
-// before it ends has no rows.
+// Goes over groups in their order. Where `kRises`, one that begins where an earlier one has
+// not ended yet has no rows.
 template <bool kRises>
 struct RisingRows {
     u32 reached = 0; // where those before end

@@ -308,7 +308,7 @@ struct KernelContext {
         Mma::take(sums);
     }
 
-    // The products of an item's blocks of K and so many of rows: the tensor core has them.
+    // An item's products of so many blocks of rows: the tensor core has them at its return.
     template <u32 kBlocks, class BeforeEnd>
     JG_DEVICE void add_up(typename Ring::Consumer &tiles,
                           typename ScaleRingT::Consumer &scales,
