@@ -53,9 +53,10 @@ static const struct jg_input_feature blackwell_inputs[] = {
     .gathered_scales_header = "jg/sm100a/scale_gatherer.cuh",                            \
     .part_clusters = jg_sm100a_part_clusters, .copied_rows = JG_SM100A_COPIED_ROWS,      \
     .config_keys =                                                                       \
-        "kernel mma cta_group cluster scheduler k_group stages acc_stages raster "       \
-        "raster_group out_stages pdl split_k split_order split_tail cluster_k prefetch " \
-        "repack group_maps row_boxes swap_ab debug trace lineinfo",                      \
+        "kernel mma cta_group cluster scheduler k_group stages acc_stages "              \
+        "epilogue_warps raster raster_group out_stages pdl split_k split_order "         \
+        "split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace " \
+        "lineinfo",                                                                      \
     .candidate = jg_sm100a_candidate, .complete = jg_sm100a_complete,                    \
     .derive = jg_sm100a_derive
 

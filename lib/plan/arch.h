@@ -37,6 +37,8 @@ struct jg_derived {
     struct jg_box a_scale_box, b_scale_box;
     int team_columns; /* of D, or of its transpose, that a team of warps has of a tile; 0:
                          as the chip has it */
+    int epilogue_warpgroups; /* whose warps write a tile, half of its columns each where
+                                there are two; 0: as the chip has it */
     int out_bytes; /* of D that a team has in shared memory, of an output stage; 0: as the
                       chip has it */
     int a_rows, b_rows;   /* of a CTA's tiles, that its stages are loaded with */

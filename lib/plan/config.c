@@ -62,6 +62,8 @@ static const struct config_key {
     {NUMBER(pipeline, k_group, 1, 4), .only_powers = true, .hint = "give 1, 2 or 4"},
     {NUMBER(pipeline, stages, 1, MAX_STAGES), .hint = "give a number from 1 to 64"},
     {NUMBER(storage, acc_stages, 1, 2), .hint = "give 1 or 2"},
+    {NUMBER(layout, epilogue_warps, 4, 8), .only_powers = true, .shown = SHOWN_IF_SET,
+     .hint = "give 4 or 8"},
     {KEY(raster, launch.raster), .names = {"m", "n"}, .hint = "give m or n"},
     {NUMBER(launch, raster_group, 1, MAX_RASTER_GROUP), .old_key = "swizzle",
      .only_powers = true, .hint = "give 1, 2, 4, 8 or 16"},

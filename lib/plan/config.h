@@ -74,6 +74,7 @@ struct jg_config_layout {
     int pingpong; /* the math warpgroups of a CTA take a tile each in turn, not halves of
                      one: 0 or 1 */
     enum jg_k_turns k_turns;
+    int epilogue_warps;       /* that write a tile: 4 or 8; 0: as many as usual */
     int cluster_m, cluster_n; /* CTAs of a cluster along M and N */
     int swap_ab; /* the product is made transposed: its M is the problem's N; 0 or 1 */
 };
@@ -153,8 +154,8 @@ struct jg_config_override {
     bool has_kernel, has_tile, has_tile_k, has_mma, has_cta_group, has_pingpong,
         has_k_turns;
     bool has_cluster;
-    bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_raster,
-        has_raster_group, has_out_stages, has_pdl, has_resident;
+    bool has_scheduler, has_k_group, has_stages, has_acc_stages, has_epilogue_warps,
+        has_raster, has_raster_group, has_out_stages, has_pdl, has_resident;
     bool has_split_k, has_split_order, has_split_tail, has_cluster_k, has_prefetch,
         has_repack, has_group_maps, has_row_boxes, has_swap_ab;
     bool has_debug, has_trace, has_lineinfo;

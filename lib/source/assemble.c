@@ -410,11 +410,6 @@ static enum jg_prefetch prefetch_of_product(const struct jg_choice *choice)
     return choice->product.a.letter == letters[prefetch] ? JG_PREFETCH_A : JG_PREFETCH_B;
 }
 
-static bool has_c(const struct jg_problem *problem)
-{
-    return problem->c.dtype != JIT_GEMM_DTYPE_NONE;
-}
-
 /* Constants of Config, in their order in the source: what is asked, */
 static void print_sizes(const struct jg_problem *problem, const struct jg_product *product,
                         const struct jg_derived *derived, struct jg_str *out)
@@ -473,6 +468,9 @@ static void print_tiles(const struct jg_choice *choice, struct jg_str *out)
     print_number("kStages", config->pipeline.stages, out);
     print_number("kKGroup", jg_max(config->pipeline.k_group, 1), out);
     print_number("kAccStages", jg_max(config->storage.acc_stages, 1), out);
+    if (derived->epilogue_warpgroups > 0) {
+        print_number("kEpilogueWarpgroups", derived->epilogue_warpgroups, out);
+    }
     print_number("kSharedColumns", derived->shared_columns, out);
     if (config->kernel != JG_KERNEL_REFERENCE) {
         print_output(derived, out);
@@ -521,10 +519,9 @@ static void print_resources(const struct jg_problem *problem,
     print_number("kLeadStages", derived->lead_stages, out);
     print_number("kThreads", derived->threads, out);
     print_number("kSmemBytes", derived->smem_bytes, out);
-    print_number(
-        "kParamsBytes",
-        (int64_t)jg_kernel_params_bytes(operand_count, tail_maps, derived->host_groups),
-        out);
+    const size_t params =
+        jg_kernel_params_bytes(operand_count, tail_maps, derived->host_groups);
+    print_number("kParamsBytes", (int64_t)params, out);
     print_number("kOperandCount", operand_count, out);
     print_number("kTailMaps", tail_maps, out);
     if (derived->host_groups > 0) {
@@ -555,7 +552,8 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kGateInA", jg_product_gate_rows(product) > 1, out);
     print_flag("kGateHalves", problem->pair == JIT_GEMM_PAIR_HALVES, out);
     print_number("kGateColumns", derived->gate_columns, out);
-    print_flag("kHasC", has_c(problem), out);
+    const bool has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+    print_flag("kHasC", has_c, out);
     print_flag("kColumnMajor", jg_problem_is_column_major(problem), out);
     print_flag("kIndexedA", is_indexed(problem, &product->a), out);
     print_flag("kIndexedB", is_indexed(problem, &product->b), out);
@@ -584,7 +582,8 @@ static void print_types(const struct jg_problem *problem, const struct jg_choice
     const struct jg_product *product = &choice->product;
     print_type("A", product->a.dtype, out);
     print_type("B", product->b.dtype, out);
-    print_type("C", has_c(problem) ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
+    const bool has_c = problem->c.dtype != JIT_GEMM_DTYPE_NONE;
+    print_type("C", has_c ? problem->c.dtype : JIT_GEMM_DTYPE_BF16, out);
     print_type("D", problem->d.dtype, out);
     print_a_scale(problem, out);
     print_b_scales(problem, out);

@@ -194,6 +194,7 @@ CLASSES = {
     "several blocks of K a stage": lambda p: p.number("k_group") > 1,
     "one accumulator": lambda p: p.number("acc_stages") == 1,
     "two accumulators": lambda p: p.number("acc_stages") == 2,
+    "eight warps write": lambda p: p.number("epilogue_warps", 4) == 8,
     "raster along M": lambda p: p.config.get("raster") == "m",
     **{f"f32 scales of blocks on {chip}": lambda p, chip=chip: p.has_float_scales and p.chip == chip
        for chip in ("sm_90a", "sm_100a")},

@@ -63,7 +63,8 @@ def draw_config(draw):
                 ("raster_group", [1, 2, 4], 0.3), ("out_stages", [1, 2], 0.2), ("pdl", [0], 0.1),
                 ("scheduler", ["single", "static", "clc"], 0.6), ("split_k", [2, 3, 4], 0.2),
                 ("split_order", ["unordered"], 0.2), ("k_group", [2, 4], 0.2),
-                ("swap_ab", [1], 0.25), ("split_tail", [2, 3, 5, 8], 0.3)]
+                ("swap_ab", [1], 0.25), ("split_tail", [2, 3, 5, 8], 0.3),
+                ("epilogue_warps", [8], 0.2 if m == 128 * group else 0)]
     for key, values, chance in optional:
         if draw.random() < chance:
             words.append(f"{key}={draw.choice(values)}")

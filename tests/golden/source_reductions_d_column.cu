@@ -1,5 +1,5 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
-// config: kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
+// config: kernel=gemm mma=128x96 cta_group=1 cluster=1x1 scheduler=clc k_group=1 stages=2 acc_stages=2 epilogue_warps=8 raster=m raster_group=4 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW) \
     JG_ROW(0, s, RowVectorSum, f32) \
     JG_ROW(1, b, ColumnVectorMax, f32)
@@ -28,6 +28,7 @@ struct Config {
     enum : jg::u32 { kStages = 2 };
     enum : jg::u32 { kKGroup = 1 };
     enum : jg::u32 { kAccStages = 2 };
+    enum : jg::u32 { kEpilogueWarpgroups = 2 };
     enum : jg::u32 { kSharedColumns = 0 };
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
     enum : jg::u32 { kEpilogueLoadsPerStep = 0 };
@@ -37,9 +38,9 @@ struct Config {
     enum : bool { kWholeVectors = false };
     enum : bool { kDividesOutput = false };
     enum : jg::u32 { kRowParts = 2 };
-    enum : jg::u32 { kColumnParts = 1 };
-    enum : jg::u32 { kTensorParts = 4 };
-    enum : jg::u32 { kStoreTileRows = 32 };
+    enum : jg::u32 { kColumnParts = 2 };
+    enum : jg::u32 { kTensorParts = 8 };
+    enum : jg::u32 { kStoreTileRows = 16 };
     enum : jg::u32 { kStoreTileSwizzleBytes = 128 };
     enum : jg::u32 { kOutStages = 2 };
     enum : bool { kPromotesSums = false };
@@ -57,8 +58,8 @@ struct Config {
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     enum : bool { kOneMultiplies = false };
     enum : jg::u32 { kLeadStages = 0 };
-    enum : jg::u32 { kThreads = 224 };
-    enum : jg::u32 { kSmemBytes = 118784 };
+    enum : jg::u32 { kThreads = 352 };
+    enum : jg::u32 { kSmemBytes = 123904 };
     enum : jg::u32 { kParamsBytes = 1536 };
     enum : jg::u32 { kOperandCount = 2 };
     enum : jg::u32 { kTailMaps = 0 };
@@ -105,7 +106,7 @@ d = acc; s = d * d; b = d;
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
-extern "C" __global__ void __launch_bounds__(224, 1)
+extern "C" __global__ void __launch_bounds__(352, 1)
 jit_gemm_sm100a_bf16_bf16_128x96_test_e0915a78(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);

@@ -26,6 +26,7 @@ struct Config {
     enum : jg::u32 { kStages = 5 };
     enum : jg::u32 { kKGroup = 1 };
     enum : jg::u32 { kAccStages = 2 };
+    enum : jg::u32 { kEpilogueWarpgroups = 1 };
     enum : jg::u32 { kSharedColumns = 0 };
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kVectors;
     enum : jg::u32 { kEpilogueLoadsPerStep = 1 };

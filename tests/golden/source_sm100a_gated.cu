@@ -1,5 +1,5 @@
 // jit_gemm 0.1.0, source format 8, sm_100a
-// config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
+// config: kernel=gemm mma=256x128 cta_group=2 cluster=2x1 scheduler=static k_group=1 stages=4 acc_stages=2 epilogue_warps=8 raster=m raster_group=1 out_stages=2 pdl=1 split_k=1
 #define JG_OPERANDS(JG_ROW)
 #define JG_RESULT_BITS 8
 #define JG_GATED 1
@@ -26,6 +26,7 @@ struct Config {
     enum : jg::u32 { kStages = 4 };
     enum : jg::u32 { kKGroup = 1 };
     enum : jg::u32 { kAccStages = 2 };
+    enum : jg::u32 { kEpilogueWarpgroups = 2 };
     enum : jg::u32 { kSharedColumns = 0 };
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     enum : jg::u32 { kEpilogueLoadsPerStep = 0 };
@@ -35,7 +36,7 @@ struct Config {
     enum : bool { kWholeVectors = true };
     enum : bool { kDividesOutput = false };
     enum : jg::u32 { kStoreTileRows = 32 };
-    enum : jg::u32 { kStoreTileSwizzleBytes = 128 };
+    enum : jg::u32 { kStoreTileSwizzleBytes = 64 };
     enum : jg::u32 { kOutStages = 2 };
     enum : bool { kPromotesSums = false };
     enum : jg::u32 { kASwizzleBytes = 128 };
@@ -52,8 +53,8 @@ struct Config {
     static constexpr jg::EvictFirst kEvictFirst = jg::EvictFirst::kNone;
     enum : bool { kOneMultiplies = false };
     enum : jg::u32 { kLeadStages = 0 };
-    enum : jg::u32 { kThreads = 192 };
-    enum : jg::u32 { kSmemBytes = 132096 };
+    enum : jg::u32 { kThreads = 320 };
+    enum : jg::u32 { kSmemBytes = 164864 };
     enum : jg::u32 { kParamsBytes = 1152 };
     enum : jg::u32 { kOperandCount = 0 };
     enum : jg::u32 { kTailMaps = 0 };
@@ -100,7 +101,7 @@ d = silu(acc0) * acc1;
 JG_EPILOGUE_END
 
 #line 1 "jit_gemm_entry"
-extern "C" __global__ void __launch_bounds__(192, 1)
+extern "C" __global__ void __launch_bounds__(320, 1)
 jit_gemm_sm100a_bf16_bf16_256x128_swiglu_bfd109f1(const __grid_constant__ jg::KernelParams<Config::kOperandCount, Config::kTailMaps> params)
 {
     jg::sm100a::gemm_kernel<Config, Epilogue>(params);

@@ -24,6 +24,7 @@ struct Config {
     enum : jg::u32 { kStages = 4 };
     enum : jg::u32 { kKGroup = 1 };
     enum : jg::u32 { kAccStages = 1 };
+    enum : jg::u32 { kEpilogueWarpgroups = 1 };
     enum : jg::u32 { kSharedColumns = 0 };
     static constexpr jg::EpilogueKind kEpilogue = jg::EpilogueKind::kFragments;
     enum : jg::u32 { kEpilogueLoadsPerStep = 0 };

@@ -332,8 +332,8 @@ Test(choose_sm100a, grid_has_all_tiles_unless_it_is_static)
          192},
         {"4096x4096x512 bf16 config=mma=256x256 cluster=2x1 scheduler=static", 148, 148,
          192},
-        {"300x300x512 bf16 config=mma=256x256 cluster=4x1 scheduler=static", 8, 8, 192},
-        {"300x300x512 bf16 batch=3 config=mma=256x256 cluster=4x1 scheduler=clc", 24, 24,
+        {"304x304x512 bf16 config=mma=256x256 cluster=4x1 scheduler=static", 8, 8, 192},
+        {"304x304x512 bf16 batch=3 config=mma=256x256 cluster=4x1 scheduler=clc", 24, 24,
          224},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -574,7 +574,7 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
         {"4096x4096x4096 e5m2 layout=nn", "mma=64x24",
          "mma=64x24: N must be a multiple of 16, at most 256"},
         {"4096x4096x4096 bf16", "mma=64x24 out_stages=1",
-         "out_stages=1 is too few for mma=64x24 cta_group=1: a CTA's 24 columns are no "
+         "out_stages=1 is too few for mma=64x24 cta_group=1: the 24 columns of a team of warps are no "
          "multiple of 16, as store tiles of D are; out_stages=2"},
         {"4096x4096x4096 bf16 c=bf16", "out_stages=1", "out_stages=1 is too few for C"},
         {"4096x4096x4096 bf16 input_align=2", "mma=128x128 cluster=2x1",
@@ -608,8 +608,8 @@ Test(choose_sm100a, impossible_override_says_which_limit_is_broken)
          "cluster=1x1 has no whole pairs along M, as cta_group=2 needs"},
         {"4096x4096x4096 bf16", "tile=128x128",
          "'tile' is a key of another architecture than sm_100a; keys of sm_100a: kernel mma "
-         "cta_group cluster scheduler k_group stages acc_stages raster raster_group out_stages pdl "
-         "split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
+         "cta_group cluster scheduler k_group stages acc_stages epilogue_warps raster raster_group "
+         "out_stages pdl split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_problem problem = plan_problem(rows[i].problem);

@@ -296,8 +296,8 @@ Test(config, every_message)
     } rows[] = {
         {"stages",
          "config: 'stages' at column 1 is not of the form key=value; keys: kernel "
-         "tile mma cta_group pingpong k_turns cluster scheduler k_group stages acc_stages raster "
-         "raster_group out_stages pdl resident split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
+         "tile mma cta_group pingpong k_turns cluster scheduler k_group stages acc_stages "
+         "epilogue_warps raster raster_group out_stages pdl resident split_k split_order split_tail cluster_k prefetch repack group_maps row_boxes swap_ab debug trace"},
         {"split_k=0",
          "config: '0' at column 9 is no value of 'split_k'; give a number from "
          "1 to 64"},
@@ -323,6 +323,8 @@ Test(config, every_message)
         {"cta_group=4", "config: '4' at column 11 is no value of 'cta_group'; give 1 or 2"},
         {"acc_stages=0", "config: '0' at column 12 is no value of 'acc_stages'; give 1 or "
                          "2"},
+        {"epilogue_warps=6", "config: '6' at column 16 is no value of 'epilogue_warps'; "
+                             "give 4 or 8"},
         {"=4", "config: unknown key '' at column 1"},
         {"stages=4 stages=4", "config: key 'stages' at column 10 is given twice; give each "
                               "key once"},

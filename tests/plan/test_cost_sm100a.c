@@ -119,7 +119,8 @@ Test(cost_sm100a, instructions_of_a_step_are_those_that_were_counted)
  * shows it. */
 Test(cost_sm100a, a_longer_snippet_is_slower_where_k_is_short)
 {
-    static const char short_k[] = "8192x8192x256 bf16" NAMED;
+    static const char short_k[] = "8192x8192x256 bf16 epilogue=snippet "
+                                  "config=epilogue_warps=4";
     static const char *const snippets[] = {"d = acc;", "d = gelu(acc);",
                                            "d = gelu(gelu(acc));"};
     const struct jg_arch *arch = jg_arch_find("sm_100a");

@@ -382,6 +382,8 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
         {"sm_100a", "512x512x512 bf16 config=mma=64x24 cta_group=1",
          "problem.config: mma=64x24 cta_group=1: half of a CTA's columns, 12, are no "
          "multiple of 8"},
+        {"sm_100a", "512x512x512 bf16 config=mma=128x48 cta_group=1 epilogue_warps=8",
+         "problem.config: epilogue_warps=8: half of a tile's columns are no multiple of 8"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;

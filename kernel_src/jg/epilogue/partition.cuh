@@ -12,7 +12,7 @@
 //
 // Each chip has an EpiloguePartition, which derives from one of them and adds
 //   kTileRows, kTileCols   of a CTA's tile, in D as it lies in memory
-//   kTeams                 that share the tile; kWarpgroups of four warps each have them
+//   kTeams                 that share the tile; kWarpgroups of four warps each have as many
 //   kRows, kCols           a team's part; first_row(team), first_col(team) in the tile
 //   kAccColumns            columns of a team's accumulators: of a gated D two make one, or
 //                          one row where it is transposed
@@ -137,6 +137,14 @@ constexpr JG_DEVICE bool covers_tile_once()
     return P::kTeams * P::kRows * P::kCols == P::kTileRows * P::kTileCols;
 }
 
+// The warpgroup that team `team` belongs to.
+template <class Partition>
+constexpr JG_DEVICE u32 warpgroup_of(u32 team)
+{
+    constexpr u32 kTeams = Partition::kTeams / Partition::kWarpgroups; // of each
+    return Partition::kWarpgroups > 1 ? team / kTeams : 0;
+}
+
 // The contract of an EpiloguePartition: what both epilogues rely on. Always true, or a
 // compile error that says what is wrong.
 template <class Partition>
@@ -165,7 +173,7 @@ constexpr JG_DEVICE bool check_partition()
     static_assert(P::kGateColumns == 0
                       ? P::kStepCols == 64 && P::kAccColumns == kColumns
                       : P::kAccColumns == 2 * kColumns &&
-                            (P::kNeighbours || P::kGateColumns == kColumns),
+                            (P::kNeighbours || P::kGateColumns % kColumns == 0),
                   "a step's row is that of a box, or each half of the columns has acc0 or "
                   "acc1 of all elements, or each other one");
     static_assert(P::kWarpBytes == 16 * P::kFragments * 128,

@@ -359,8 +359,7 @@ class SharedBlocks {
     // Warps lie side by side in D as in shared memory.
     JG_DEVICE u32 warp_of_block() const
     {
-        const u32 warpgroup = Partition::kWarpgroups > 1 ? team_ : 0;
-        return (4 * warpgroup + Partition::warp()) % kWarps;
+        return (4 * warpgroup_of<Partition>(team_) + Partition::warp()) % kWarps;
     }
 
     JG_DEVICE f32 amax_of_block(u32 row) const

@@ -162,7 +162,7 @@ class SquareBlocks {
     // Warps lie side by side in shared memory.
     JG_DEVICE u32 warp_of_tile() const
     {
-        return (Partition::kWarpgroups > 1 ? 4 * team_ : 0) + Partition::warp();
+        return 4 * warpgroup_of<Partition>(team_) + Partition::warp();
     }
 
     // The greatest one of all warps.

@@ -3,7 +3,7 @@
 // layout that wgmma leaves in registers.
 //
 // Each CTA reads its own tensor memory, in a pair too; which lanes and columns are whose is
-// LaneLayout's and EpiloguePartition's. Called by all threads of the four epilogue warps.
+// LaneLayout's and EpiloguePartition's. Called by all threads of the epilogue's warps.
 // Making one blocks until the next accumulator is full; it is given back by the load of its
 // last part, early, when that is in registers. All parts are read, in order. Where two
 // accumulators share columns each is given back when these are read: they are the last ones
@@ -18,7 +18,16 @@ namespace jg::sm100a {
 template <class Partition, class Consumer>
 class AccumReader {
     using Layout = typename Partition::Layout;
-    enum : u32 { kLane = 1u << 16 }; // what one lane adds to an address
+    enum : u32 {
+        kLane = 1u << 16, // what one lane adds to an address
+        // Columns of a warpgroup from the first one of a gated D's acc0 or acc1 on, or of
+        // both.
+        kOwn = Partition::kGateColumns > 1 ? Partition::kAccColumns / 2
+                                           : Partition::kAccColumns,
+        kEnd = Partition::kGateColumns > 1 ? Partition::kGateColumns + kOwn : kOwn,
+    };
+    static_assert(Partition::kWarpgroups == 1 || Layout::kShared == 0,
+                  "each warpgroup has given back what is shared");
 
   public:
     enum : bool { kIndexed = true };
@@ -26,7 +35,8 @@ class AccumReader {
     // `columns`: address of the ring in tensor memory, kStep columns per stage.
     JG_DEVICE AccumReader(Consumer &ring, u32 columns)
         : ring_(ring), stage_(ring.wait()),
-          address_(columns + stage_ * Layout::kStep + Partition::warp() * 32 * kLane)
+          address_(columns + stage_ * Layout::kStep + Partition::warp() * 32 * kLane +
+                   Layout::first_warp() / 4 * kOwn)
     {
     }
 
@@ -51,7 +61,7 @@ class AccumReader {
             if (stage_ == 0 ? col == Layout::kStep : col + 2 * kCount == Layout::kShared) {
                 ring_.release(stage_);
             }
-        } else if (col + 2 * kCount == Partition::kAccColumns) {
+        } else if (col + 2 * kCount == kEnd) {
             ring_.release(stage_);
         }
     }

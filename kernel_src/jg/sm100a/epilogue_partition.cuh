@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // LaneLayout: where a CTA's accumulator lies in tensor memory. EpiloguePartition: what of
-// it each warp of the epilogue holds; each reaches the 32 lanes that its number names.
+// it each warp of the epilogue holds; each reaches the 32 lanes that its number names. Two
+// warpgroups (Config::kEpilogueWarpgroups) have half of the columns each.
 //
 //   rows of the MMA in a CTA,
 //   cta_group                  lanes of a warp      columns
@@ -36,6 +37,12 @@ struct LaneLayout {
         kShared = Config::kSharedColumns,
         kRingStages = kShared > 0 ? 1 : Config::kAccStages,
     };
+
+    // Of this thread's warpgroup, among the epilogue's warps: 0 or 4.
+    static JG_DEVICE u32 first_warp()
+    {
+        return Config::kEpilogueWarpgroups > 1 ? threadIdx.x / 128 * 4 : 0;
+    }
 };
 
 // Lanes are rows of D; each warp has its own store tiles.
@@ -44,14 +51,15 @@ struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes /
                                         LaneLayout<Config>::kSplit ? 2 : 4> {
     using Layout = LaneLayout<Config>;
     enum : u32 {
-        kWarpgroups = 1,
-        kTeams = Layout::kSplit ? 2 : 1,
+        kWarpgroups = Config::kEpilogueWarpgroups,
+        kTeams = Layout::kSplit ? 2 : kWarpgroups,
         kRows = Layout::kRows,
-        kCols = Layout::kColumnsOfD,
+        kCols = Layout::kColumnsOfD / kWarpgroups,
         kTileRows = kRows,
         kTileCols = kCols * kTeams,
-        kAccColumns = Layout::kColumns,
+        kAccColumns = Layout::kColumns / kWarpgroups,
     };
+    static_assert(kWarpgroups == 1 || Layout::kRows == 128, "the plan tiles it so");
 
     static constexpr JG_DEVICE u32 first_row(u32)
     {
@@ -59,7 +67,7 @@ struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes /
     }
     static constexpr JG_DEVICE u32 first_col(u32 team)
     {
-        return Layout::kSplit ? team * kCols : 0;
+        return team * kCols;
     }
 };
 
@@ -68,25 +76,33 @@ struct EpiloguePartition : RowPartition<Config, LaneLayout<Config>::kWarpLanes /
 template <class Config>
 struct EpiloguePartition<Config, true>
     : ColumnPartition<Config, LaneLayout<Config>::kWarpLanes / 16,
-                      LaneLayout<Config>::kColumnsOfD> {
+                      LaneLayout<Config>::kColumnsOfD / Config::kEpilogueWarpgroups> {
     using Layout = LaneLayout<Config>;
     enum : u32 {
-        kWarpgroups = 1,
-        kTeams = Layout::kWarpLanes == 16 ? 1 : 2,
-        kRows = Layout::kColumnsOfD,
+        kWarpgroups = Config::kEpilogueWarpgroups,
+        kOfWarpgroup = Layout::kWarpLanes == 16 ? 1 : 2, // teams
+        kTeams = kWarpgroups * kOfWarpgroup,
+        kRows = Layout::kColumnsOfD / kWarpgroups,
         kCols = 64,
-        kTileRows = Layout::kSplit ? 2 * kRows : kRows,
+        kTileRows = (Layout::kSplit ? 2 : kWarpgroups) * kRows,
         kTileCols = Layout::kRows,
-        kAccColumns = Layout::kColumns,
+        kAccColumns = Layout::kColumns / kWarpgroups,
     };
+    static_assert(kWarpgroups == 1 || Layout::kRows == 128, "the plan tiles it so");
 
     static constexpr JG_DEVICE u32 first_row(u32 team)
     {
-        return Layout::kSplit ? team * kRows : 0;
+        return (Layout::kSplit ? team : warpgroup_of<EpiloguePartition>(team)) * kRows;
     }
     static constexpr JG_DEVICE u32 first_col(u32 team)
     {
-        return Layout::kSplit || kTeams == 1 ? 0 : team * kCols;
+        const u32 first = warpgroup_of<EpiloguePartition>(team) * kOfWarpgroup;
+        return Layout::kSplit ? 0 : (team - first) * kCols;
+    }
+    // And the next one: a team may fill two store tiles at once.
+    static JG_DEVICE u32 barrier(u32 team)
+    {
+        return 1 + team + warpgroup_of<EpiloguePartition>(team);
     }
 };
 

@@ -54,8 +54,8 @@ struct KernelContext {
         kLoadsForEpilogue = Config::kEpilogueLoadStages > 0,
         kAlone = Cluster::kSize == 1,
     };
-    using RolesT =
-        Roles<kLoadsForEpilogue, Scheduler::kHasWarp, kHasScaleWarp, Config::kThreadLoads>;
+    using RolesT = Roles<4 * Partition::kWarpgroups, kLoadsForEpilogue, Scheduler::kHasWarp,
+                         kHasScaleWarp, Config::kThreadLoads>;
     using ScaleRingT = ScaleRing<Config, RolesT::kEpilogueWarps>;
     using Ring = InputRingBuffer<
         Config::kStages, Config::kKGroup * Tiles::kLoadedBytes + kScaleBytes,
@@ -283,10 +283,8 @@ struct KernelContext {
         const bool with_c = Config::kHasC && params.beta.load() != 0.0f;
         while (work.has_work()) {
             const auto item = work.next();
-            if constexpr (kClearsRest) {
-                if (item.k_blocks == 0) {
-                    continue;
-                }
+            if (kClearsRest && item.k_blocks == 0) {
+                continue;
             }
             // The first inputs of the multiplication go first.
             load_order.wait(work.track());
@@ -304,7 +302,7 @@ struct KernelContext {
         ScaleWarp<Config>::run(*this, work);
     }
 
-    // Makes D of accumulators: four warps.
+    // Makes D of accumulators: four warps, or eight.
     JG_DEVICE void write() const
     {
         RoleWork work(scheduler.warp_iterator(), debug::Role::kEpilogue, 0,
@@ -313,14 +311,15 @@ struct KernelContext {
         auto boxes = epilogue_input.consumer();
         auto scales = ScaleRingT::consumer(smem.scale_slots);
         const u32 columns = tmem.accumulators().base;
-        EpilogueT epilogue(params, Output::shape(shape), smem.out[0][0], team());
+        u8 *const out = smem.out[Partition::Layout::first_warp()][0];
+        EpilogueT epilogue(params, Output::shape(shape), out, team());
         while (work.has_work()) {
             const auto item = work.next();
             if constexpr (kClearsRest) {
                 if (item.k_blocks == 0) { // rows of no group
                     RestRows<Config, Partition, 32 * RolesT::kEpilogueWarps>::clear(
                         params, Output::shape(shape, item), Output::tile(item),
-                        Partition::warp() * 32 + threadIdx.x % 32);
+                        threadIdx.x);
                     continue;
                 }
             }
@@ -433,9 +432,10 @@ struct KernelContext {
         return k;
     }
 
-    static JG_DEVICE u32 team() // of the epilogue's warps
+    static JG_DEVICE u32 team() // of the epilogue's warps, which come first
     {
-        return Partition::warp() / Partition::kTeamWarps;
+        return (Partition::Layout::first_warp() + Partition::warp()) /
+               Partition::kTeamWarps;
     }
 
     static JG_DEVICE void finish_loading(typename Ring::Producer &tiles)

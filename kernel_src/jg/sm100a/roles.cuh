@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Who does what: four warps write, one loads tiles, one multiplies; where C or matrix
-// operands are to be brought, one more loads those; where tiles are asked for, one more
-// does that; where sums are multiplied by scales of blocks, one more brings those; where
-// tiles are loaded by threads, three more help the one that loads.
+// Who does what: four warps write, or eight, one loads tiles, one multiplies; where C or
+// matrix operands are to be brought, one more loads those; where tiles are asked for, one
+// more does that; where sums are multiplied by scales of blocks, one more brings those;
+// where tiles are loaded by threads, three more help the one that loads.
 //
 // The writing warps come first: a warp reaches the quarter of tensor memory that its number
 // modulo 4 names.
@@ -11,13 +11,14 @@
 
 namespace jg::sm100a {
 
-template <bool kWithEpilogueLoads, bool kWithScheduler, bool kWithScales, bool kThreadLoads>
+template <u32 kWritingWarps, bool kWithEpilogueLoads, bool kWithScheduler, bool kWithScales,
+          bool kThreadLoads>
 struct Roles {
     enum : u32 {
-        kEpilogueWarps = 4,
-        kLoadWarp = 4,
-        kMmaWarp = 5,
-        kEpilogueLoadWarp = 6,
+        kEpilogueWarps = kWritingWarps,
+        kLoadWarp = kEpilogueWarps,
+        kMmaWarp,
+        kEpilogueLoadWarp,
         kSchedulerWarp = kEpilogueLoadWarp + kWithEpilogueLoads,
         kScaleWarp = kSchedulerWarp + kWithScheduler,
         kHelpingWarp = kScaleWarp + kWithScales,

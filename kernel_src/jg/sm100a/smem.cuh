@@ -25,8 +25,8 @@ enum : u32 { kLeastSmemBytes = 116 * 1024 };
 
 template <class Config, class Scheduler>
 struct alignas(1024) Smem {
-    enum : u32 { kWarps = 4 }; // of the epilogue
     using Partition = EpiloguePartition<Config>;
+    enum : u32 { kWarps = 4 * Partition::kWarpgroups }; // of the epilogue
     enum : u32 { kEpilogueLoadBytes = Partition::kTeams * Partition::kStepRows * 128 };
 
     InputTiles<Config> input[Config::kStages];

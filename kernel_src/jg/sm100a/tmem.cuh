@@ -110,7 +110,7 @@ class Tmem {
   private:
     enum : u32 {
         kBarrier = 7, // 1 to 6 are the epilogue's
-        kBarrierThreads = 32 * (4 + 1),
+        kBarrierThreads = 32 * (4 * Config::kEpilogueWarpgroups + 1),
         kAllocated = round_up_columns(Scales::kEnd),
     };
     static_assert(kAllocated <= kTmemColumns, "a multiprocessor has 512 columns");

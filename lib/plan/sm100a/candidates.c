@@ -9,6 +9,9 @@
 /* Elements of a CTA's rows and an MMA's columns up to which a stage has 4 or 2 blocks. */
 enum { K_GROUP_4_TILE = 64 * 16, K_GROUP_2_TILE = 64 * 96 };
 
+/* Of the predicted time, for which eight warps write and not four. */
+#define LEAST_WARPS_GAIN 0.03
+
 /* What is tried, in order of preference between equals. CTAs of 64 rows come in pairs only:
  * a CTA that multiplies 64 rows by itself takes as long as for 128. Where D has few rows in
  * memory, the transposed product wastes least: many CTAs share the length of the rows. */
@@ -223,6 +226,59 @@ static void choose_scaled_storage(struct jg_trial *trial)
             : one.config;
 }
 
+/* Accumulators, and stages of the input ring beside all else. */
+static void complete_ring(struct jg_trial *trial)
+{
+    const struct jg_config_override *override = trial->override;
+    if (override->has_acc_stages) {
+        complete_storage(trial, override->values.storage.acc_stages);
+    } else if (jg_product_is_block_scaled(&trial->product)) {
+        choose_scaled_storage(trial);
+    } else {
+        complete_storage(trial, choose_acc_stages(trial));
+    }
+}
+
+/* Stages of all kinds, where so many warps write. */
+static void complete_stages(struct jg_trial *trial, int epilogue_warps)
+{
+    struct jg_config *config = &trial->config;
+    config->layout.epilogue_warps = epilogue_warps;
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
+    if (!trial->override->has_out_stages) {
+        config->storage.out_stages = jg_out_stages_choose(trial->problem, &columns);
+    }
+    complete_ring(trial);
+}
+
+/*
+ * Eight warps write where the tensor core, or the end of a CTA, would wait for four: one of
+ * a scheduler's two has instructions while the other waits. Their store tiles would cost a
+ * stage of the ring, so that each has one where that is enough. The model says whether they
+ * are worth it.
+ */
+static void choose_epilogue_warps(struct jg_trial *trial)
+{
+    struct jg_trial four = *trial, eight = *trial;
+    complete_stages(&four, 0);
+    trial->config = four.config;
+    if (!jg_sm100a_derive(&four)) {
+        return;
+    }
+    const struct jg_output *output = &four.derived.output;
+    const bool has_one_buffer =
+        output->epilogue == JG_EPILOGUE_FRAGMENTS && output->loads_per_step == 0;
+    complete_stages(&eight, 2 * JG_SM100A_EPILOGUE_WARPS);
+    if (has_one_buffer && !trial->override->has_out_stages) {
+        eight.config.storage.out_stages = 1;
+        complete_ring(&eight);
+    }
+    if (jg_sm100a_derive(&eight) &&
+        eight.derived.predicted_us < four.derived.predicted_us * (1.0 - LEAST_WARPS_GAIN)) {
+        trial->config = eight.config;
+    }
+}
+
 void jg_sm100a_complete(struct jg_trial *trial)
 {
     const struct jg_config_override *override = trial->override;
@@ -238,11 +294,9 @@ void jg_sm100a_complete(struct jg_trial *trial)
     config->pipeline.k_group =
         override->has_k_group ? wanted->pipeline.k_group : choose_k_group(trial);
     jg_raster_choose(trial);
-    if (override->has_acc_stages) {
-        complete_storage(trial, wanted->storage.acc_stages);
-    } else if (jg_product_is_block_scaled(&trial->product)) {
-        choose_scaled_storage(trial);
+    if (override->has_epilogue_warps) {
+        complete_stages(trial, wanted->layout.epilogue_warps);
     } else {
-        complete_storage(trial, choose_acc_stages(trial));
+        choose_epilogue_warps(trial);
     }
 }

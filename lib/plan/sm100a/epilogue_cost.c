@@ -22,9 +22,9 @@
 #define FRAGMENTS_C       280.0 /* beta is 0 or not, for each element */
 #define QUANTISED         480.0 /* scales of D, and elements times their reciprocals */
 
-/* Of a warp that has its scheduler to itself; and of a step, until tensor memory has been
- * read and a store has left its buffer. Assumed: together they are the 390 clocks of a
- * plain step that others have estimated. */
+/* Of a warp that has its scheduler to itself, four writing; and of a step, until tensor
+ * memory has been read and a store has left its buffer. Assumed: together they are the 390
+ * clocks of a plain step that others have estimated. */
 #define INSTRUCTION_CLK 1.25
 #define STEP_CLK        245.0
 #define BYTES_CLK       40.0
@@ -69,16 +69,27 @@ double jg_sm100a_step_instructions(const struct jg_trial *trial)
 /* Columns of D, or of its transpose, that a warp has of a tile, in steps. */
 static double count_steps(const struct jg_trial *trial)
 {
-    const double columns = jg_sm100a_lanes(&trial->config).columns;
-    return columns / jg_product_gate_columns(&trial->product) / STEP_COLUMNS;
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
+    const double columns = lanes.columns;
+    return columns / lanes.warpgroups / jg_product_gate_columns(&trial->product) /
+           STEP_COLUMNS;
+}
+
+/* A scheduler starts an instruction in a clock: of two warps one while the other waits. */
+static double count_steps_clk(const struct jg_trial *trial)
+{
+    const double warps = jg_sm100a_lanes(&trial->config).warpgroups;
+    const double instructions = jg_sm100a_step_instructions(trial);
+    const double step =
+        jg_larger(INSTRUCTION_CLK * instructions + STEP_CLK, warps * instructions);
+    return count_steps(trial) * step;
 }
 
 struct jg_sm100a_epilogue_clk jg_sm100a_epilogue_clk(const struct jg_trial *trial)
 {
     const double tile_m = trial->config.layout.tile_m;
     const double tile_n = trial->config.layout.tile_n;
-    const double step = INSTRUCTION_CLK * jg_sm100a_step_instructions(trial) + STEP_CLK;
     const double moved = tile_m * tile_n * jg_output_clk(trial->problem, BYTES_CLK);
-    return (struct jg_sm100a_epilogue_clk){
-        .kept = jg_larger(count_steps(trial) * step, moved), .drain = DRAIN_CLK};
+    return (struct jg_sm100a_epilogue_clk){.kept = jg_larger(count_steps_clk(trial), moved),
+                                           .drain = DRAIN_CLK};
 }

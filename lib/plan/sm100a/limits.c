@@ -18,7 +18,7 @@ enum {
     WARP_THREADS = 32, /* of each further warp: for epilogue loads, for launch control */
     HELPING_WARPS = 3, /* where threads load A and B */
     MAX_REGISTERS = 255,
-    EPILOGUE_WARPS = 4,
+    REGISTERS = 65536, /* of a multiprocessor */
     MAX_LOAD_STAGES = 4,
     CLC_BYTES = 112,        /* responses of launch control, and their barriers */
     LOAD_ORDER_BYTES = 8,   /* where epilogue loads wait for the first inputs */
@@ -49,14 +49,16 @@ const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
 /* --------------------------------------------------------------------------- sizes */
 
 /* Room for two steps of the epilogue, so that one lands while the other is read; for one,
- * if that is much; for none if even one is too much: the epilogue loads itself then. */
+ * if that is much; for none if even one is too much: the epilogue loads itself then. Eight
+ * warps have steps of twice as many bytes. */
 static int count_load_stages(const struct jg_trial *trial)
 {
+    const int most = MAX_LOAD_STAGES / jg_sm100a_lanes(&trial->config).warpgroups;
     const int step = jg_divides_output(trial) ? 0 : jg_output_loads(trial->problem);
-    if (2 * step <= MAX_LOAD_STAGES) {
+    if (2 * step <= most) {
         return 2 * step;
     }
-    return step <= MAX_LOAD_STAGES ? step : 0;
+    return step <= most ? step : 0;
 }
 
 /* The greatest power of two that divides it. */
@@ -156,11 +158,24 @@ static int64_t count_cell_bytes(const struct jg_product *product,
                : 0;
 }
 
-/* Of D or its transpose, that a team of warps has: two of the product's make one where its
- * B has the pairs of a gated D. */
+/* Of D or its transpose, of a tile's lanes: two of the product's make one where its B has
+ * the pairs of a gated D. */
 static int columns_of_d(const struct jg_product *product, const struct jg_config *config)
 {
     return jg_sm100a_lanes(config).columns / jg_product_gate_columns(product);
+}
+
+/* The same that a team of warps has. */
+static int columns_of_team(const struct jg_product *product, const struct jg_config *config)
+{
+    return columns_of_d(product, config) / jg_sm100a_lanes(config).warpgroups;
+}
+
+/* Lanes that the warps of a step have side by side. */
+static int count_step_lanes(const struct jg_config *config)
+{
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    return JG_SM100A_EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1);
 }
 
 /* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
@@ -171,7 +186,7 @@ static struct jg_box size_store_tile(const struct jg_trial *trial)
     const struct jg_config *config = &trial->config;
     const int element_bits = jg_dtype_bits(product->d.dtype);
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    const int columns = columns_of_d(product, config);
+    const int columns = columns_of_team(product, config);
     if (product->d_is_transpose) { /* lanes lie side by side in D */
         return (struct jg_box){jg_transposed_store_rows(trial->problem, columns),
                                JG_ROW_BYTES, JG_ATOM_BYTES};
@@ -187,12 +202,12 @@ static int count_step_rows(const struct jg_trial *trial, int *ret_teams)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
     if (trial->product.d_is_transpose) {
-        *ret_teams = lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1;
+        *ret_teams = (lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1) * lanes.warpgroups;
         return jg_transposed_step_rows(trial->problem,
-                                       columns_of_d(&trial->product, &trial->config));
+                                       columns_of_team(&trial->product, &trial->config));
     }
-    *ret_teams = lanes.split ? 2 : 1;
-    return EPILOGUE_WARPS * lanes.of_warp / *ret_teams;
+    *ret_teams = lanes.split ? 2 : lanes.warpgroups;
+    return count_step_lanes(&trial->config);
 }
 
 /* What one CTA has of an input of the product. */
@@ -280,14 +295,13 @@ struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
     const bool is_transpose = trial->product.d_is_transpose;
+    const int step_lanes = count_step_lanes(&trial->config);
     return (struct jg_team_columns){
-        .count = columns_of_d(&trial->product, &trial->config),
-        .shared = lanes.split,
+        .count = columns_of_team(&trial->product, &trial->config),
+        .shared = lanes.split || (lanes.warpgroups > 1 && !is_transpose),
         .warp_lanes = is_transpose ? lanes.of_warp : 0,
-        .tile_lanes =
-            is_transpose ? EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1) : 0,
-        .step_rows =
-            is_transpose ? 0 : EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1)};
+        .tile_lanes = is_transpose ? step_lanes : 0,
+        .step_rows = is_transpose ? 0 : step_lanes};
 }
 
 /* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds
@@ -310,7 +324,9 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
     int teams;
     const int64_t step_rows = count_step_rows(trial, &teams);
     const int64_t rows = layout->tile_m + layout->tile_n / layout->cta_group;
-    const int64_t warp_rows = (int64_t)EPILOGUE_WARPS * jg_sm100a_lanes(config).of_warp;
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    const int64_t warp_rows =
+        (int64_t)JG_SM100A_EPILOGUE_WARPS * lanes.warpgroups * lanes.of_warp;
     const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
     const int load_stages = count_load_stages(trial);
     const int k_group = config->pipeline.k_group;
@@ -329,7 +345,8 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
             (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
             jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
             TMEM_ADDRESS_BYTES +
-            jg_cluster_sums_bytes(trial, &columns, EPILOGUE_WARPS, has_sums_in_ring(trial)),
+            jg_cluster_sums_bytes(trial, &columns, JG_SM100A_EPILOGUE_WARPS,
+                                  has_sums_in_ring(trial)),
         .least_bytes = LEAST_SMEM_BYTES};
 }
 
@@ -494,13 +511,13 @@ static bool check_accumulators(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_config_layout *layout = &config->layout;
-    const int own_columns = columns_of_d(&trial->product, config);
+    const int own_columns = columns_of_team(&trial->product, config);
     if (config->storage.out_stages < JG_VECTOR_OUT_STAGES &&
         own_columns % JG_STORE_TILE_COLUMNS != 0) {
         return jg_trial_reject(
             trial,
-            "out_stages=%d is too few for mma=%dx%d cta_group=%d: a CTA's %d columns "
-            "are no multiple of %d, as store tiles of D are; out_stages=%d",
+            "out_stages=%d is too few for mma=%dx%d cta_group=%d: the %d columns of a team of "
+            "warps are no multiple of %d, as store tiles of D are; out_stages=%d",
             config->storage.out_stages, layout->mma_m, layout->mma_n, layout->cta_group,
             own_columns, JG_STORE_TILE_COLUMNS, JG_VECTOR_OUT_STAGES);
     }
@@ -511,6 +528,34 @@ static bool check_accumulators(struct jg_trial *trial)
             config->storage.acc_stages, columns, JG_SM100A_TMEM_COLUMNS);
     }
     return true;
+}
+
+/* Where eight warps write: what has no kernel, with the reason. */
+static bool check_epilogue_warps(struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const struct jg_product *product = &trial->product;
+    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
+    const jit_gemm_scale *scale = &trial->problem->d.scale;
+    const char *reason = NULL;
+    if (lanes.warpgroups == 1) {
+        return true;
+    }
+    if (lanes.split || lanes.of_warp < JG_SM100A_WARP_LANES) {
+        reason = "a CTA of 64 rows has four warps' lanes";
+    } else if (jg_product_promotes_scales(product)) {
+        reason = "sums that are multiplied by scales of blocks are those of four warps";
+    } else if (config->launch.split_k > 1) {
+        reason = "parts of K are added up by four warps";
+    } else if (jg_sm100a_shared_columns(product, config) > 0) {
+        reason = "accumulators that share columns are read by four warps: acc_stages=1";
+    } else if (columns_of_d(product, config) % (2 * GROUP_COLUMNS) != 0) {
+        reason = "half of a tile's columns are no multiple of 8";
+    } else if (jg_scale_is_square(scale) ||
+               (product->d_is_transpose && scale->block_k > STEP)) {
+        reason = "all warps of such a block of D's scales are four";
+    }
+    return reason == NULL || jg_trial_reject(trial, "epilogue_warps=8: %s", reason);
 }
 
 /* Where sums are multiplied by scales after each block of K, a thread of the epilogue has
@@ -617,22 +662,23 @@ static bool check_stages(struct jg_trial *trial)
 static struct jg_partial_results count_parts(const struct jg_trial *trial)
 {
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
-    const int halves = lanes.split ? 2 : 1;
+    const int halves = lanes.split ? 2 : lanes.warpgroups;
     const bool is_transpose = trial->product.d_is_transpose;
     const int rows = trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
     return (struct jg_partial_results){.row = is_transpose ? rows / STEP : halves,
                                        .column = is_transpose ? halves : 1,
-                                       .tensor = EPILOGUE_WARPS};
+                                       .tensor =
+                                           JG_SM100A_EPILOGUE_WARPS * lanes.warpgroups};
 }
 
 static struct jg_output choose_output(const struct jg_trial *trial, bool reads_boxes)
 {
-    const struct jg_output_facts facts = {.columns =
-                                              columns_of_d(&trial->product, &trial->config),
-                                          .ring_stages = count_load_stages(trial),
-                                          .own_ring = true,
-                                          .reads_boxes = reads_boxes,
-                                          .parts = count_parts(trial)};
+    const struct jg_output_facts facts = {
+        .columns = columns_of_team(&trial->product, &trial->config),
+        .ring_stages = count_load_stages(trial),
+        .own_ring = true,
+        .reads_boxes = reads_boxes,
+        .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
 
@@ -696,7 +742,9 @@ static int count_threads(const struct jg_trial *trial)
                            jg_product_promotes_scales(&trial->product) +
                            jg_gathers_scales(&trial->product) +
                            (jg_loads_by_threads(&trial->product) ? HELPING_WARPS : 0);
-    return THREADS + more_warps * WARP_THREADS;
+    const int all_warps = more_warps + JG_SM100A_EPILOGUE_WARPS *
+                                           (jg_sm100a_lanes(&trial->config).warpgroups - 1);
+    return THREADS + all_warps * WARP_THREADS;
 }
 
 bool jg_sm100a_derive(struct jg_trial *trial)
@@ -706,18 +754,20 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     if (!jg_group_maps_check(trial) || !check_shape(trial) || !check_gate(trial) ||
         !check_cluster(trial) || !check_split(trial) || !jg_groups_check(trial) ||
         !check_inputs(trial) || !jg_repack_check(trial) || !check_thread_loads(trial) ||
-        !check_promotion(trial) || !check_block_scaled(trial) ||
-        !check_accumulators(trial) || !check_shared_columns(trial) ||
-        !check_prefetch(trial) || !check_stages(trial) ||
+        !check_epilogue_warps(trial) || !check_promotion(trial) ||
+        !check_block_scaled(trial) || !check_accumulators(trial) ||
+        !check_shared_columns(trial) || !check_prefetch(trial) || !check_stages(trial) ||
         !jg_out_stages_check(trial, &columns)) {
         return false;
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);
     const int stages = trial->config.pipeline.stages;
+    const int threads = count_threads(trial);
     trial->derived = (struct jg_derived){
-        .threads = count_threads(trial),
+        .threads = threads,
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-        .max_registers = MAX_REGISTERS,
+        .max_registers = lesser(MAX_REGISTERS, REGISTERS / threads / 8 * 8),
+        .epilogue_warpgroups = jg_sm100a_lanes(&trial->config).warpgroups,
         .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
         .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
         .shared_columns = jg_sm100a_shared_columns(&trial->product, &trial->config),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blackwell. One warp loads by TMA, one multiplies by tcgen05 into tensor memory, four
- * write; where C or matrix operands are to be brought, one more loads those, and where
- * the hardware hands tiles out, one more asks for them. A CTA has a tile of 128 or 64 rows;
- * with cta_group=2 two CTAs multiply as one, each loading half of B. With swap_ab the
+ * Blackwell. One warp loads by TMA, one multiplies by tcgen05 into tensor memory, four or
+ * eight write; where C or matrix operands are to be brought, one more loads those, and
+ * where the hardware hands tiles out, one more asks for them. A CTA has a tile of 128 or 64
+ * rows; with cta_group=2 two CTAs multiply as one, each loading half of B. With swap_ab the
  * product is made transposed: its rows are the problem's columns; of a gated D a tile then
  * has twice as many, half of them for each accumulator. The ring has `stages`
  * pairs of A and B slices of 128 bytes of K; tensor memory has `acc_stages` accumulators,
@@ -20,15 +20,17 @@ enum {
     JG_SM100A_MAX_ACC_STAGES = 2,
     JG_SM100A_COPIED_ROWS = 4, /* from anywhere, by one copy of TMA */
     JG_SM100A_WARP_LANES = 32,
+    JG_SM100A_EPILOGUE_WARPS = 4, /* of a warpgroup, of which there are one or two */
     JG_SM100A_TMEM_COLUMNS = 512,
     JG_SM100A_SCALE_COLUMN_BYTES = 128 /* of shared memory that become a column */
 };
 
 /* Where a CTA's accumulator lies in tensor memory (jg/sm100a/epilogue_partition.cuh). */
 struct jg_sm100a_lanes {
-    int of_warp; /* lanes of 32 that each warp of the epilogue has */
-    bool split;  /* do two warps have the left half of the columns, two the right one? */
-    int columns; /* of tensor memory */
+    int of_warp;    /* lanes of 32 that each warp of the epilogue has */
+    bool split;     /* do two warps have the left half of the columns, two the right one? */
+    int columns;    /* of tensor memory */
+    int warpgroups; /* of the epilogue, each of which has its share of the columns */
 };
 static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *config)
 {
@@ -37,7 +39,8 @@ static inline struct jg_sm100a_lanes jg_sm100a_lanes(const struct jg_config *con
         .of_warp =
             config->layout.mma_m == 64 ? JG_SM100A_WARP_LANES / 2 : JG_SM100A_WARP_LANES,
         .split = split,
-        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n};
+        .columns = split ? config->layout.mma_n / 2 : config->layout.mma_n,
+        .warpgroups = config->layout.epilogue_warps > JG_SM100A_EPILOGUE_WARPS ? 2 : 1};
 }
 
 /* The box of scales of so many columns of the product, where the tensor core multiplies by

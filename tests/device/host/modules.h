@@ -83,6 +83,7 @@ struct AnyConfig {
     static constexpr u32 kBlockM = 128, kBlockN = 128, kBlockK = 64;
     static constexpr u32 kCtaGroup = 1, kClusterM = 1, kClusterN = 1;
     static constexpr u32 kStages = 2, kKGroup = 1, kAccStages = 2, kSharedColumns = 0;
+    static constexpr u32 kEpilogueWarpgroups = 1;
     static constexpr u32 kOutStages = 2, kSplitK = 1, kSplitTail = 0, kPartialsOffset = 0;
     static constexpr u32 kRasterGroup = 1;
     static constexpr u32 kASwizzleBytes = 128, kASwizzleAtom = 16;
@@ -328,7 +329,8 @@ struct KernelConfig : Config {
     using Cluster =
         jg::ClusterShape<Config::kClusterM, Config::kClusterN, Config::kCtaGroup>;
     using Scheduler = typename jg::SchedulerFor<Config, Cluster>::Type;
-    using Roles = jg::sm100a::Roles<(Config::kEpilogueLoadStages > 0), Scheduler::kHasWarp,
+    using Roles = jg::sm100a::Roles<4 * Config::kEpilogueWarpgroups,
+                                    (Config::kEpilogueLoadStages > 0), Scheduler::kHasWarp,
                                     false, Config::kThreadLoads>;
     static constexpr u32 kThreads = Roles::kThreads, kOperandCount = 0;
     static constexpr u32 kParamsBytes = sizeof(jg::KernelParams<0, 0>);
