@@ -177,6 +177,65 @@ Test(group_scales, scales_of_a_begin_where_the_problem_says, .timeout = 300)
     jit_gemm_context_destroy(&context);
 }
 
+/* Numbers that fall, and the groups that have rows beside them: bands of those that have
+ * none lie in the others', and before them. */
+static const struct {
+    int32_t numbers[GROUPS];
+    int begin[GROUPS], end[GROUPS];
+} falling[] = {{{ROWS, 0, ROWS, ROWS}, {0}, {ROWS}},
+               {{130, -5, 135, 0}, {0}, {130}},
+               {{2, 133, 1, 139}, {0, 2}, {2, 133}},
+               {{131, 130, 131, 139}, {0, 0, 0, 131}, {131, 0, 0, 139}}};
+
+/* As in expect_scales_of_a(), with scales that lie as A's rows do. */
+static void expect_packed_scales(jit_gemm_context *context, size_t which)
+{
+    static uint8_t scales[ROWS * BLOCKS];
+    static float d[ROWS][COLUMNS];
+    const jit_gemm_problem problem =
+        emulated_problem("m=140 n=128 k=128 mxfp8 d=f32 groups=4 a_scale_layout=row");
+    jit_gemm *gemm = emulated_create(context, &problem);
+    for (int row = 0; row < ROWS; row++) {
+        memset(&scales[row * BLOCKS], ONE + row % 7, BLOCKS);
+    }
+    const int32_t *numbers = falling[which].numbers;
+    const jit_gemm_args args = {
+        .struct_size = sizeof(args),
+        .a = {.pointer = fill(context, E4M3_ONE, ROWS * K)},
+        .b = {.pointer = fill(context, E4M3_ONE, GROUPS * COLUMNS * K)},
+        .d = {.pointer = fill(context, NO_SCALE, sizeof(d))},
+        .a_scale = {.pointer = emulated_upload(context, scales, sizeof(scales))},
+        .b_scale = {.pointer = fill(context, ONE, GROUPS * PIECE_BYTES)},
+        .workspace = make_workspace(context, gemm),
+        .group_sizes = emulated_upload(context, numbers, sizeof(falling[which].numbers))};
+
+    emulated_check(jit_gemm_run(gemm, &args, NULL));
+
+    emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
+    for (int row = 0; row < ROWS; row++) {
+        bool has_group = false;
+        for (int group = 0; group < GROUPS; group++) {
+            has_group |=
+                row >= falling[which].begin[group] && row < falling[which].end[group];
+        }
+        const double wanted = ldexp(K, row % 7);
+        const double got = (double)d[row][COLUMNS - 1];
+        cr_assert(has_group ? got >= wanted && got <= wanted : isnan(got),
+                  "numbers %zu: row %d: %g, not %g", which, row, got, wanted);
+    }
+    free_all(context, &args);
+    jit_gemm_destroy(&gemm);
+}
+
+Test(group_scales, packed_scales_follow_numbers_that_fall, .timeout = 300)
+{
+    jit_gemm_context *context = emulated_open("sm_100a", "sms=4,async=latest");
+    for (size_t i = 0; i < sizeof(falling) / sizeof(falling[0]); i++) {
+        expect_packed_scales(context, i);
+    }
+    jit_gemm_context_destroy(&context);
+}
+
 /* Row r of A is 2^exponent_of(r), B is 1: the greatest element of each block of D is known,
  * and its scale is a power of two. Scales of no row are not written. */
 static void expect_scales_of_d(jit_gemm_context *context, const char *words,

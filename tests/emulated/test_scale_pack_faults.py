@@ -4,7 +4,7 @@
 each planted in the device code before NVRTC compiles it: `run --verify` on the emulator has to see
 them, by a finding or by wrong numbers. And those of promoted_faults.py, which have a kernel each.
 
-Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC
+Usage: test_scale_pack_faults.py JIT_GEMM EMULATOR NVRTC GROUP_SCALES
 
 Each fault is tried in one kernel after the other until one shows it. Every 16th fault is planted;
 JIT_GEMM_TEST_EVERY=1 plants all. Prints TAP.
@@ -16,7 +16,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import pool  # noqa: E402
-from planted_faults import Kernels, report  # noqa: E402
+from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from promoted_faults import FAULTS as PROMOTED_FAULTS  # noqa: E402
 from strides import stride  # noqa: E402
 
@@ -86,15 +86,24 @@ FAULTS = [
     ("groups: rows from the matrix's begin on", "rows.begin + (row - first)", "row - first"),
     ("groups: each row looks for itself", "bands.find(row / ScalePiece::kRows * ScalePiece::kRows)",
      "bands.find(row + ScalePiece::kRows)"),
-    ("padded groups: those before count not", "begin = before + sum - own;", "begin = sum - own;"),
-    ("padded groups: the first of a warp's", "begin, count - 1);", "begin, 0);"),
-    ("padded groups: an empty one", "begin <= row;", "begin <= row && own > 0;"),
-    ("padded groups: no more than a warp's", "if (count < 32) {", "if (count <= 32) {"),
+    ("padded groups: those before count not", "before + sum - own :", "sum - own :"),
+    ("padded groups: the first of a warp's", "last = 31 - __clz(are_before);", "last = __ffs(are_before) - 1;"),
+    ("padded groups: the band of another", "found.first = __shfl_sync(~0u, begin, last);",
+     "found.first = __shfl_sync(~0u, begin, 0);"),
+    ("padded groups: no more than a warp's", "if (__any_sync(~0u, own > 0 && begin > row)) {", "if (true) {"),
+]
+
+# Tried in tests: numbers that fall, which the command line refuses.
+FALLING = "group_scales/packed*"
+IN_TESTS = [
+    ("falling numbers: searched as if they rose", "return __syncthreads_or(falls) == 0;", "return true;"),
+    ("falling numbers: a group without rows", "own > 0 && begin <= row", "begin <= row"),
+    ("falling numbers: one that begins too early", "rising.next_of_warp(own_rows);", ""),
 ]
 
 
 def main():
-    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    tool, emulator, nvrtc, program = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="jit_gemm_scale_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = kernels.all_unchanged(KERNELS, "PackScalesParams")
@@ -102,7 +111,9 @@ def main():
                  for name, before, after in FAULTS[::EVERY]]
         jobs += [(name, partial(kernels.seen_in, shown, before, after))
                  for shown, name, before, after in PROMOTED_FAULTS[::EVERY]]
-        sys.exit(report(workers, jobs, [*FAULTS, *(row[1:] for row in PROMOTED_FAULTS)]))
+        jobs += [(name, partial(seen_in_tests, program, FALLING, nvrtc, ("group_scales",), before, after))
+                 for name, before, after in IN_TESTS]
+        sys.exit(report(workers, jobs, [*FAULTS, *(row[1:] for row in PROMOTED_FAULTS), *IN_TESTS]))
 
 
 main()

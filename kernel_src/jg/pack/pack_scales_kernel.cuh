@@ -6,7 +6,8 @@
 // nothing to do.
 //
 // Rows of groups by offsets lie as A's do, one after the other. Pieces have rows of one
-// group, so each warp, whose words are of one piece, looks for the group that has it.
+// group, so each warp, whose words are of one piece, looks for the group that has it: in
+// few steps, or, if numbers fall or bands are padded, among all of them.
 #pragma once
 #include <jg/pack/pack_kernel.cuh>
 #include <jg/ptx/cluster.cuh>
@@ -50,10 +51,11 @@ struct ScaleBand {
     }
 };
 
-// Looks for groups, a warp together.
+// Looks for groups, a warp together. All threads of a CTA make one.
 template <class Config>
 class ScaleBands {
     using Rows = GroupRows<Config>;
+    enum : bool { kPads = pads_scales<Config>() };
     enum : u32 { kGroups = Config::kGroups };
 
     // What GroupRows takes of a launch; groups divide either.
@@ -65,18 +67,21 @@ class ScaleBands {
   public:
     JG_DEVICE explicit ScaleBands(const PackScalesParams &params)
         : rows_(Sizes{params.group_sizes, params.group_rows, params.group_rows,
-                      params.group_rows})
+                      params.group_rows}),
+          rises_(!kPads && do_rise())
     {
     }
 
-    // The last group whose band begins at a row of the pieces, or before it.
+    // The last group whose band begins at a row of the pieces, or before it. Where numbers
+    // fall, or bands are padded, it is one with rows.
     JG_DEVICE ScaleBand find(u32 row) const
     {
-        if constexpr (pads_scales<Config>()) {
-            return add_up(row);
-        } else {
-            return search<first_step()>(row, 0);
+        if constexpr (!kPads) {
+            if (rises_) {
+                return search<first_step()>(row, 0);
+            }
         }
+        return go_over(row);
     }
 
   private:
@@ -87,6 +92,16 @@ class ScaleBands {
             step *= 32;
         }
         return step;
+    }
+
+    // Is no number lower than one before it? Bands begin one behind the other then.
+    JG_DEVICE bool do_rise() const
+    {
+        bool falls = false;
+        for (u32 group = threadIdx.x + 1; group < kGroups; group += blockDim.x) {
+            falls |= rows_.of(group).end < rows_.of(group - 1).end;
+        }
+        return __syncthreads_or(falls) == 0;
     }
 
     JG_DEVICE u32 first_of(u32 group, const RowRange &rows) const
@@ -110,43 +125,46 @@ class ScaleBands {
         }
     }
 
-    // Where bands begin follows from all those before: 32 of them at a time.
-    JG_DEVICE ScaleBand add_up(u32 row) const
+    // Of all groups, 32 at a time: which have rows, and where padded bands begin, follows
+    // from all those before.
+    JG_DEVICE ScaleBand go_over(u32 row) const
     {
         const u32 lane = threadIdx.x % 32;
-        u32 first = 0, before = 0;
-        RowRange found{0, 0};
+        u32 before = 0;
+        ScaleBand found{RowRange{0, 0}, 0};
         typename Rows::Rising rising;
 #pragma unroll 1
         for (u32 at = 0; at < kGroups; at += 32) {
-            RowRange own_rows[] = {rows_.of(min_u32(at + lane, kGroups - 1))};
+            const u32 group = min_u32(at + lane, kGroups - 1);
+            RowRange own_rows[] = {rows_.of(group)};
             RowRange &rows = own_rows[0];
             rows.begin = at + lane < kGroups ? rows.begin : rows.end;
             rising.next_of_warp(own_rows);
             const u32 own = Rows::padded_rows(rows);
             u32 sum = own;
 #pragma unroll
-            for (u32 step = 1; step < 32; step *= 2) {
+            for (u32 step = 1; kPads && step < 32; step *= 2) {
                 const u32 lower = __shfl_up_sync(~0u, sum, step);
                 sum += lane >= step ? lower : 0;
             }
-            const u32 begin = before + sum - own;
-            const bool is_before = at + lane < kGroups && begin <= row;
-            const u32 count = __popc(__ballot_sync(~0u, is_before));
-            if (count > 0) {
-                found.begin = __shfl_sync(~0u, rows.begin, count - 1);
-                found.end = __shfl_sync(~0u, rows.end, count - 1);
-                first = __shfl_sync(~0u, begin, count - 1);
+            const u32 begin = kPads ? before + sum - own : first_of(group, rows);
+            const u32 are_before = __ballot_sync(~0u, own > 0 && begin <= row);
+            if (are_before != 0) {
+                const u32 last = 31 - __clz(are_before);
+                found.rows.begin = __shfl_sync(~0u, rows.begin, last);
+                found.rows.end = __shfl_sync(~0u, rows.end, last);
+                found.first = __shfl_sync(~0u, begin, last);
             }
-            if (count < 32) {
+            if (__any_sync(~0u, own > 0 && begin > row)) {
                 break;
             }
             before += __shfl_sync(~0u, sum, 31);
         }
-        return ScaleBand{found, first};
+        return found;
     }
 
     const Rows rows_;
+    const bool rises_;
 };
 
 // Words of pieces, of which all that a warp makes at once are of one.
