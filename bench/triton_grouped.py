@@ -12,8 +12,9 @@ TILES = [(128, 256, 128, 4, 8), (128, 128, 128, 4, 8), (128, 128, 256, 3, 8), (6
          (64, 128, 128, 5, 4), (16, 128, 256, 5, 4), (16, 256, 256, 4, 4)]
 
 
-NONE, VECTORS, BLOCKS = range(3)
-BLOCK = 128  # elements that have a scale
+# What a kernel reads besides its arguments is named as a constant of Triton's.
+NONE, VECTORS, BLOCKS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+BLOCK = tl.constexpr(128)  # elements that have a scale
 
 
 @triton.jit(do_not_specialize=["groups"])
@@ -35,17 +36,17 @@ def multiply_groups(a_map, b_map, d, a_scale, b_scale, offsets, groups, n, k, bl
             for inner in range(0, k, block_k):
                 rows = a_map.load([row, inner])
                 columns = b_map.load([group * n + column, inner])
-                if scales == 2:  # BLOCKS
-                    of_rows = tl.load(a_scale + i * (k // 128) + inner // 128, mask=i < end, other=0.0)
-                    first_scale = b_scale + group * (n // 128) * (k // 128) + inner // 128
+                if scales == BLOCKS:
+                    of_rows = tl.load(a_scale + i * (k // BLOCK) + inner // BLOCK, mask=i < end, other=0.0)
+                    first_scale = b_scale + group * (n // BLOCK) * (k // BLOCK) + inner // BLOCK
                     part = tl.dot(rows, columns.T)
-                    if block_n == 128:
-                        sums += part * (of_rows * tl.load(first_scale + column // 128 * (k // 128)))[:, None]
+                    if block_n == BLOCK:
+                        sums += part * (of_rows * tl.load(first_scale + column // BLOCK * (k // BLOCK)))[:, None]
                     else:
-                        sums += part * of_rows[:, None] * tl.load(first_scale + j // 128 * (k // 128))[None, :]
+                        sums += part * of_rows[:, None] * tl.load(first_scale + j // BLOCK * (k // BLOCK))[None, :]
                 else:
                     sums = tl.dot(rows, columns.T, sums)
-            if scales == 1:  # VECTORS
+            if scales == VECTORS:
                 of_rows = tl.load(a_scale + i, mask=i < end, other=0.0)
                 sums = sums * of_rows[:, None] * tl.load(b_scale + group * n + j)[None, :]
             tl.store(d + i[:, None].to(tl.int64) * n + j[None, :], sums.to(d.dtype.element_ty),
@@ -62,8 +63,8 @@ class GroupedProduct:
         a, b = data["a"], data["b"]
         block_m, block_n, k_bytes, self.stages, self.warps = tile
         self.a_scale, self.b_scale = data.get("a_scale", d), data.get("b_scale", d)
-        self.scales = NONE if "a_scale" not in data else VECTORS if self.a_scale.dim() == 1 else BLOCKS
-        self.block = (block_m, block_n, BLOCK if self.scales == BLOCKS else k_bytes // a.element_size())
+        self.scales = (NONE if "a_scale" not in data else VECTORS if self.a_scale.dim() == 1 else BLOCKS).value
+        self.block = (block_m, block_n, BLOCK.value if self.scales == BLOCKS.value else k_bytes // a.element_size())
         groups, n, k = b.shape
         if n % block_n != 0:
             raise ValueError("N is no multiple of the tile's")
