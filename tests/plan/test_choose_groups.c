@@ -95,8 +95,30 @@ Test(choose, wide_tiles_bring_rows_of_other_groups)
     snprintf(text[0], sizeof(text[0]), "%s%s", stacked, wide);
     snprintf(text[1], sizeof(text[1]), "%s%s", apart, wide);
     cr_expect_gt(choose(text[0]).derived.predicted_us,
-                 1.2 * choose(text[1]).derived.predicted_us);
+                 1.1 * choose(text[1]).derived.predicted_us);
     cr_expect_neq(choose(stacked).config.layout.tile_n, 160);
+}
+
+/* Groups of less than 256 rows draw as much from L2 as others: 256x128 took 1.3 to 1.4 of
+ * this one's time. */
+Test(choose, groups_of_some_rows_take_tiles_in_turn)
+{
+    const struct jg_config config = choose("m=704 n=6144 k=10752 a=bf16 groups=4").config;
+    cr_expect_eq(config.layout.tile_m, 128);
+    cr_expect_eq(config.layout.tile_n, 192);
+    cr_expect_eq(config.layout.pingpong, 1);
+}
+
+/* That all groups fit into a wide tile is not relied on where nobody says so. */
+Test(choose, assumed_sizes_fit_no_wide_tile)
+{
+    static const char problem[] = "m=4096 n=5760 k=2880 a=e4m3 d=bf16 accumulate=fast "
+                                  "groups=32 config=tile=128x160 swap_ab=1 cluster=1x1",
+                      given[] = "m=4096 n=5760 k=2880 a=e4m3 d=bf16 accumulate=fast "
+                                "groups=32 typical_sizes=32x96..160 "
+                                "config=tile=128x160 swap_ab=1 cluster=1x1";
+    cr_expect_gt(choose(problem).derived.predicted_us,
+                 1.1 * choose(given).derived.predicted_us);
 }
 
 /* A tile that holds a group's rows is there for groups, and others have no use for it. */

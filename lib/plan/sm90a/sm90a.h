@@ -167,6 +167,8 @@ static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
 double jg_sm90a_sums_clk(const struct jg_trial *trial);
 /* Rounds of tiles that all CTAs take together, of groups whose sizes are given. */
 double jg_sm90a_typical_rounds(const struct jg_trial *trial);
+/* What it takes for what is said of it where sizes are assumed. */
+double jg_sm90a_unsure_slowness(const struct jg_trial *trial);
 /* Blocks of 64 rows that a warpgroup multiplies one after the other. */
 int jg_sm90a_row_blocks(const struct jg_trial *trial);
 /* Have single columns of the product scales of their own? */
