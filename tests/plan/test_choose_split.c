@@ -477,3 +477,31 @@ Test(choose_split, parallel_parts_on_sm_100a_are_of_pairs_too_and_chosen_with_a_
         cr_expect(choice.derived.output.divided);
     }
 }
+
+/* A CTA of a pair has half of B's columns in a stage: of 256x128 three stages hold the
+ * sums.
+ */
+Test(choose_split, sums_of_a_pair_lie_in_a_ring_that_holds_them)
+{
+    static const struct {
+        const char *config;
+        bool in_ring;
+    } rows[] = {{"mma=256x128 stages=2", false},
+                {"mma=256x128 stages=3", true},
+                {"mma=128x256 cta_group=2 stages=2", false},
+                {"mma=256x64 stages=2", true},
+                {"mma=128x64 cta_group=1 stages=2", true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "512x512x512 bf16 config=split_k=4 split_order=parallel %s",
+                 rows[i].config);
+        const struct jg_choice choice = choose_on_blackwell(text);
+
+        cr_expect_eq(choice.derived.sums_in_ring, rows[i].in_ring, "%s", text);
+    }
+    const struct jg_choice few =
+        choose_on_blackwell("512x512x128 bf16 config=mma=256x128 split_k=2 "
+                            "split_order=parallel");
+    cr_expect_eq(few.config.pipeline.stages, 3);
+}

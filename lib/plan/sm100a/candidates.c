@@ -202,9 +202,9 @@ static void complete_storage(struct jg_trial *trial, int acc_stages)
     const struct jg_config_override *override = trial->override;
     struct jg_config *config = &trial->config;
     config->storage.acc_stages = acc_stages;
-    config->pipeline.stages = jg_sm100a_stages.most; /* whose barriers are counted */
+    struct jg_stage_limits limits = jg_sm100a_stage_limits(trial);
+    config->pipeline.stages = limits.most; /* whose barriers are counted */
     const struct jg_smem smem = jg_sm100a_smem(trial);
-    struct jg_stage_limits limits = jg_sm100a_stages;
     limits.most = (int)jg_min(limits.most, jg_sm100a_scaled_stages(trial));
     config->pipeline.stages = override->has_stages
                                   ? override->values.pipeline.stages

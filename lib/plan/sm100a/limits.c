@@ -39,11 +39,11 @@ enum {
     LEAST_CELLS = 2,   /* of scales: one is filled while another is read */
     ENOUGH_STAGES = 5, /* with a cell of scales each; fewer take turns with the cells */
     MIN_STAGES = 2,
+    MOST_SUMS_STAGES = 2, /* of the ring in which sums of parts of K lie */
+    MOST_SUMS_STAGES_OF_PAIR = 3,
     MAX_STAGES = 24
 };
 
-const struct jg_stage_limits jg_sm100a_stages = {
-    .least = MIN_STAGES, .most = MAX_STAGES, .arch = "sm_100a", .shape = ""};
 const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
 
 /* --------------------------------------------------------------------------- sizes */
@@ -304,26 +304,49 @@ struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
         .step_rows = is_transpose ? 0 : step_lanes};
 }
 
-/* The sums of a tile, where CTAs add up parts of K, lie in the input ring if any ring holds
- * them: all is multiplied by then. */
+/* Of A and B, of a stage: a CTA of a pair has half of the columns. */
+static int64_t stage_tile_bytes(const struct jg_config *config)
+{
+    const struct jg_config_layout *layout = &config->layout;
+    return (int64_t)config->pipeline.k_group *
+           (layout->tile_m + layout->tile_n / layout->cta_group) * JG_ROW_BYTES;
+}
+
+/* In which the sums of a tile have room. */
+static int count_sums_stages(const struct jg_trial *trial)
+{
+    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
+    return (int)jg_ceil_div(jg_tile_sums_bytes(trial, &columns),
+                            stage_tile_bytes(&trial->config));
+}
+
+/* The sums of a tile, where CTAs add up parts of K, lie in the input ring, if so few stages
+ * hold them and the override names no fewer: all is multiplied by then. */
 static bool has_sums_in_ring(const struct jg_trial *trial)
 {
-    const struct jg_config *config = &trial->config;
-    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    const int64_t rows = config->layout.tile_m + config->layout.tile_n;
-    return jg_keeps_sums(config) &&
-           jg_tile_sums_bytes(trial, &columns) <=
-               (int64_t)MIN_STAGES * config->pipeline.k_group * rows * JG_ROW_BYTES;
+    const struct jg_config_override *override = trial->override;
+    const int stages = count_sums_stages(trial);
+    const int most =
+        trial->config.layout.cta_group == 2 ? MOST_SUMS_STAGES_OF_PAIR : MOST_SUMS_STAGES;
+    return jg_keeps_sums(&trial->config) && stages <= most &&
+           (!override->has_stages || override->values.pipeline.stages >= stages);
+}
+
+struct jg_stage_limits jg_sm100a_stage_limits(const struct jg_trial *trial)
+{
+    const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
+    return (struct jg_stage_limits){.least = (int)jg_max(MIN_STAGES, of_sums),
+                                    .most = MAX_STAGES,
+                                    .arch = "sm_100a",
+                                    .shape = ""};
 }
 
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    const struct jg_config_layout *layout = &config->layout;
     int teams;
     const int64_t step_rows = count_step_rows(trial, &teams);
-    const int64_t rows = layout->tile_m + layout->tile_n / layout->cta_group;
     const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
     const int64_t warp_rows =
         (int64_t)JG_SM100A_EPILOGUE_WARPS * lanes.warpgroups * lanes.of_warp;
@@ -332,7 +355,7 @@ struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
     const int k_group = config->pipeline.k_group;
     return (struct jg_smem){
         .stage_blocks = k_group,
-        .stage_bytes = k_group * rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES +
+        .stage_bytes = stage_tile_bytes(config) + JG_RING_BARRIER_BYTES +
                        (int64_t)JG_SM100A_SCALE_COLUMN_BYTES *
                            jg_sm100a_scale_columns(&trial->product, config),
         .other_bytes =
@@ -651,7 +674,7 @@ static bool check_stages(struct jg_trial *trial)
                  ", %d stages of C and matrix operands and", load_stages);
     }
     const struct jg_smem smem = jg_sm100a_smem(trial);
-    struct jg_stage_limits limits = jg_sm100a_stages;
+    struct jg_stage_limits limits = jg_sm100a_stage_limits(trial);
     limits.shape = shape;
     return jg_stages_check(trial, &smem, &limits);
 }

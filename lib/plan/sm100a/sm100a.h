@@ -64,7 +64,7 @@ int jg_sm100a_scaled_stages(const struct jg_trial *trial);
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
-extern const struct jg_stage_limits jg_sm100a_stages;
+struct jg_stage_limits jg_sm100a_stage_limits(const struct jg_trial *trial);
 
 /* Instructions of a warp of the epilogue for 64 columns of D in its lanes, estimated from
  * those that were counted; when the output is derived. */
