@@ -372,6 +372,13 @@ Test(gated, tiles_without_whole_pairs_are_rejected)
          "problem.config: swap_ab=1: pairs of neighbours in an MN-major B lie along the rows "
          "of the multiplication, in different lanes; give a K-major B, pair=halves, or "
          "swap_ab=0"},
+        /* Elements of 32 bits along N come in rows of 128 bytes only. */
+        {"sm_100a", "512x512x512 tf32 layout=nn pair=halves config=mma=128x32",
+         "problem.config: mma=128x32 cta_group=1: half of a CTA's columns, 16, are no multiple "
+         "of 32, as the pairs of a gated epilogue need"},
+        {"sm_100a", "512x512x512 tf32 layout=nn pair=halves config=mma=256x96",
+         "problem.config: mma=256x96 cta_group=2: half of a CTA's columns, 48, are no multiple "
+         "of 32"},
         {"sm_90a", "512x512x512 bf16 layout=nn d_layout=column config=tile=128x128",
          "problem.config: pairs of neighbours in an MN-major B lie along the rows of the "
          "multiplication, in different lanes; give a K-major B, pair=halves, or a row-major "

@@ -436,15 +436,21 @@ static bool check_cluster(struct jg_trial *trial)
     return jg_cluster_check(trial);
 }
 
+/* What the rows or columns of an input that is not K-major are a multiple of: a row of the
+ * narrowest swizzle. */
+static int step_of_rows(jit_gemm_dtype dtype)
+{
+    const int bits = jg_dtype_bits(dtype);
+    return 8 * (bits == 32 ? WORD_SWIZZLE_BYTES : LEAST_SWIZZLE_BYTES) / bits;
+}
+
 /* Can the CTAs of the cluster share its load in whole rows? */
 static bool check_input(struct jg_trial *trial, const struct input *input)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *matrix = input->matrix;
     const char letter = (char)toupper(matrix->letter);
-    const int element_bits = jg_dtype_bits(matrix->dtype);
-    const int step =
-        8 * (element_bits == 32 ? WORD_SWIZZLE_BYTES : LEAST_SWIZZLE_BYTES) / element_bits;
+    const int step = step_of_rows(matrix->dtype);
     if (matrix->is_mn_major && input->count % step != 0) {
         return jg_trial_reject(
             trial,
@@ -471,8 +477,7 @@ static bool check_gate(struct jg_trial *trial)
     const struct jg_matrix *b = &trial->product.b;
     const bool has_neighbours = trial->product.has_neighbours;
     const bool has_rows = b->is_mn_major && !has_neighbours; /* of K, for an accumulator */
-    const int step =
-        has_rows ? 8 * LEAST_SWIZZLE_BYTES / jg_dtype_bits(b->dtype) : GROUP_COLUMNS;
+    const int step = has_rows ? step_of_rows(b->dtype) : GROUP_COLUMNS;
     if (jg_product_gate_rows(&trial->product) > 1 && has_neighbours) {
         return jg_trial_reject(trial, "swap_ab=1: " JG_NEIGHBOURS_ALONG_M "give %s",
                                jg_problem_neighbours_name(trial->problem),
