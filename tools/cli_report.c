@@ -17,37 +17,12 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
-static size_t character_size(const char *text, size_t left)
-{
-    const size_t size = cli_utf8_size(text, left);
-    return size > 0 ? size : 1;
-}
-
-/* A terminal must not obey it, and what is no character has none to show. */
-static bool is_hidden(const char *text, size_t size)
-{
-    const unsigned char first = (unsigned char)text[0];
-    return size == 1 && first != '\t' && (first < 0x20 || first >= 0x7f);
-}
-
-/* In a message: names of files and arguments may have any bytes. */
-static void hide_bytes(char *text)
-{
-    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
-        size = character_size(text, left);
-        if (*text != '\n' && is_hidden(text, size)) {
-            *text = '?';
-        }
-    }
-}
-
 static char *copy_shown(const char *text)
 {
     const size_t size = strlen(text) + 1;
     char *shown = cli_alloc(size);
     memcpy(shown, text, size);
-    hide_bytes(shown);
+    cli_hide_bytes(shown);
     return shown;
 }
 
@@ -60,7 +35,7 @@ static void print_message(const char *kind, const char *format, va_list argument
     va_end(again);
     char *text = cli_alloc((size_t)size + 1);
     vsnprintf(text, (size_t)size + 1, format, arguments);
-    hide_bytes(text);
+    cli_hide_bytes(text);
     fflush(stdout);
     fprintf(stderr, "jit-gemm: %s%s%s", cli_tone(stderr, CLI_TONE_BAD), kind,
             cli_tone(stderr, CLI_TONE_END));
@@ -148,16 +123,13 @@ static void print_source_line(const char *text, uint32_t line, uint32_t column)
         shown++;
     }
     fputs(first > 0 ? "    ..." : "    ", stderr);
-    for (size_t i = first, size; i < first + shown; i += size) {
-        size = character_size(text + i, first + shown - i);
-        fwrite(is_hidden(text + i, size) ? "?" : text + i, 1, size, stderr);
-    }
+    cli_write_shown(stderr, text + first, shown);
     fputs(first + shown < length ? "...\n" : "\n", stderr);
     if (column == 0 || column > length + 1) {
         return;
     }
     fputs(first > 0 ? "       " : "    ", stderr);
-    for (size_t i = first; i + 1 < column; i += character_size(text + i, length - i)) {
+    for (size_t i = first; i + 1 < column; i += cli_character_size(text + i, length - i)) {
         fputc(text[i] == '\t' ? '\t' : ' ', stderr);
     }
     fputs("^\n", stderr);

@@ -70,6 +70,39 @@ size_t cli_columns(FILE *file)
     return size.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS : size.ws_col;
 }
 
+size_t cli_character_size(const char *text, size_t left)
+{
+    const size_t size = cli_utf8_size(text, left);
+    return size > 0 ? size : 1;
+}
+
+/* Does a terminal obey the character, or is it none? In two bytes are the control codes
+ * from U+0080 on. */
+static bool is_hidden(const char *text, size_t size)
+{
+    const unsigned char first = (unsigned char)text[0];
+    return (size == 1 && first != '\t' && (first < 0x20 || first >= 0x7f)) ||
+           (size == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0);
+}
+
+void cli_hide_bytes(char *text)
+{
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        size = cli_character_size(text, left);
+        if (*text != '\n' && is_hidden(text, size)) {
+            memset(text, '?', size);
+        }
+    }
+}
+
+void cli_write_shown(FILE *file, const char *text, size_t size)
+{
+    for (size_t at = 0, length; at < size; at += length) {
+        length = cli_character_size(text + at, size - at);
+        fwrite(is_hidden(text + at, length) ? "??" : text + at, 1, length, file);
+    }
+}
+
 void cli_print_folded(FILE *file, const char *text, size_t size, size_t column,
                       size_t indent)
 {
@@ -86,7 +119,7 @@ void cli_print_folded(FILE *file, const char *text, size_t size, size_t column,
             fputc(' ', file);
             column++;
         }
-        fwrite(text + at, 1, length, file);
+        cli_write_shown(file, text + at, length);
         column += length;
         at += length + 1;
     }
@@ -98,7 +131,7 @@ void cli_print_line(FILE *file, const char *text, size_t size, size_t column, si
     if (cli_is_terminal(file)) {
         cli_print_folded(file, text, size, column, indent);
     } else {
-        fwrite(text, 1, size, file);
+        cli_write_shown(file, text, size);
         fputc('\n', file);
     }
 }

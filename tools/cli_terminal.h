@@ -29,8 +29,16 @@ bool cli_is_terminal(FILE *file);
 /* Columns of a line: those of the terminal, at most 100; 100 elsewhere. */
 size_t cli_columns(FILE *file);
 
-/* Prints words so that lines end before cli_columns, and a line end. `column` is where the
- * first line stands, `indent` where the others begin. */
+/* Bytes of the character of UTF-8 that begins here; 1 of what is none. */
+size_t cli_character_size(const char *text, size_t left);
+/* Names of files, arguments and values of variables may have any bytes. Those that a
+ * terminal obeys, or that are no UTF-8, become `?`; line ends and tabs stay. */
+void cli_hide_bytes(char *text);
+/* Prints a text so, and a line end as `?`, too. */
+void cli_write_shown(FILE *file, const char *text, size_t size);
+
+/* Prints words, as cli_write_shown does, so that lines end before cli_columns, and a line
+ * end. `column` is where the first line stands, `indent` where the others begin. */
 void cli_print_folded(FILE *file, const char *text, size_t size, size_t column,
                       size_t indent);
 /* The same on a terminal; elsewhere the text as it is, in one line. */

@@ -389,9 +389,9 @@ static void print_stat_json(const jg_cache *cache, const struct totals *totals,
 static void print_stat_text(const jg_cache *cache, const struct totals *totals,
                             const char *oldest, const char *newest)
 {
-    printf("folder   %s\nentries  %" PRIu64 ", of these %" PRIu64 " kernels and %" PRIu64
-           " notes\n",
-           jg_cache_folder(cache), totals->entries, totals->kernels,
+    cli_print_fact("folder", 9, jg_cache_folder(cache));
+    printf("entries  %" PRIu64 ", of these %" PRIu64 " kernels and %" PRIu64 " notes\n",
+           totals->entries, totals->kernels,
            totals->entries - totals->kernels - totals->bad);
     for (size_t i = 0; i < totals->share_count; i++) {
         const struct share *share = &totals->shares[i];
@@ -399,9 +399,10 @@ static void print_stat_text(const jg_cache *cache, const struct totals *totals,
         printf("         %-11s %" PRIu64 " kernels, %" PRIu64 " bytes\n", share->name,
                share->kernels, share->bytes);
     }
-    printf("bytes    %" PRIu64 ", limit %s\nbad      %" PRIu64
-           "\noldest   %s\nnewest   %s\n",
-           totals->bytes, find_limit(), totals->bad, oldest, newest);
+    printf("bytes    %" PRIu64 ", limit ", totals->bytes);
+    cli_write_shown(stdout, find_limit(), strlen(find_limit()));
+    printf("\nbad      %" PRIu64 "\noldest   %s\nnewest   %s\n", totals->bad, oldest,
+           newest);
 }
 
 static int cache_stat(int argc, char **argv)

@@ -132,8 +132,11 @@ static int write_key_files(const char *name, const jg_cache_secret_key *secret, 
         cli_json_add_text(&writer, "public", path);
         cli_json_close_object(&writer);
     } else {
-        printf("keygen: key=%.*s secret=%s public=%s\n", (int)sizeof(public_text) - 1,
-               public_text, name, path);
+        printf("keygen: key=%.*s secret=", (int)sizeof(public_text) - 1, public_text);
+        cli_write_shown(stdout, name, strlen(name));
+        fputs(" public=", stdout);
+        cli_write_shown(stdout, path, strlen(path));
+        fputc('\n', stdout);
     }
     return CLI_OK;
 }

@@ -84,7 +84,9 @@ static void run_line(run_line_function *run, char **common, int count, char *lin
 {
     static const char *const words[] = {"passed", "failed", "refused"};
 
-    printf("line %zu: %s\n", counts->number, line);
+    printf("line %zu: ", counts->number);
+    cli_write_shown(stdout, line, strlen(line));
+    fputc('\n', stdout);
     fflush(stdout);
     const int code = run_words(run, common, count, line);
     counts->of_code[code]++;

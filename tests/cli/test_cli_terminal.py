@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from cli_harness import ARCH, TOOL, clean_environment, expect, named_tests, on_terminal, run_tests, tool
 
@@ -82,6 +83,27 @@ def test_bytes_of_names_that_a_terminal_obeys_or_cannot_show_are_hidden():
                   ["prewarm", name, *ARCH], ["cache", "verify", name]):
         done = subprocess.run([str(TOOL), *words], capture_output=True, check=False, env=clean_environment())
         expect(done.returncode in (1, 2) and b"/absent/?[31m?\xc3\xa9" in done.stderr, f"{words}: {done}")
+
+
+def test_facts_hide_such_bytes_too():
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.fsencode(place) + b"/\x1b[31m\xff\xc2\x9b1m\xc3\xa9"
+        shown = os.fsencode(place) + b"/?[31m???1m\xc3\xa9"
+        os.mkdir(folder, 0o700)
+        environment = {os.fsencode(name): os.fsencode(value) for name, value in clean_environment().items()}
+        environment[b"JIT_GEMM_CACHE_DIR"] = folder
+        for words in (["doctor"], ["env"], ["cache", "stat"], ["cache", "keygen", "-o", folder + b"/key"]):
+            done = subprocess.run([str(TOOL), *words], capture_output=True, check=False, env=environment)
+            expect(shown in done.stdout and not re.search(b"\x1b|\xff|\x9b", done.stdout), f"{words}: {done}")
+        limit = subprocess.run([str(TOOL), "cache", "stat"], capture_output=True, check=False,
+                               env={**environment, b"JIT_GEMM_CACHE_LIMIT": b"\x1b[2J\n"})
+        expect(b"limit ?[2J?\n" in limit.stdout, f"{limit}")
+        lines = folder + b"/lines"
+        with open(lines, "wb") as file:
+            file.write(b"\x1b[2J bf16\n")
+        done = subprocess.run([str(TOOL), "run", "--lines", lines, "--driver", "/absent", "--arch", "sm_90a"],
+                              capture_output=True, check=False, env=environment)
+        expect(b"\x1b" not in done.stdout + done.stderr, f"a line: {done}")
 
 
 def test_output_that_is_not_written_is_a_failure():
