@@ -113,7 +113,7 @@ static void compare_pair(const struct pair *pair, int64_t k, const void *out_dat
     float *folded = cli_alloc(element_view_bytes(&view));
     const double magnitude = reduce_elements(ref, ref_data, pair->reduction, folded);
     const struct compare_bounds bounds =
-        reduce_bounds_for(out->dtype, pair->reduction, pair->sums, k, magnitude);
+        reduce_bounds_for(out->dtype, pair->sums, k, magnitude);
 
     compare_matrices(out, out_data, &view, folded, &bounds, ret_report);
     free(folded);
@@ -196,8 +196,8 @@ static bool compare_reduced_groups(const struct run_launch *launch, const struct
     const bool is_right =
         run_reduce_groups(&launch->inputs.groups, pair->name, pair->reduction,
                           &pair->ref->view, ref_data, out, out_data, folded, &magnitude);
-    const struct compare_bounds bounds = reduce_bounds_for(
-        out->dtype, pair->reduction, pair->sums, launch->inputs.k, magnitude);
+    const struct compare_bounds bounds =
+        reduce_bounds_for(out->dtype, pair->sums, launch->inputs.k, magnitude);
 
     if (is_right) {
         compare_matrices(out, out_data, &folded_view, folded, &bounds, ret_report);

@@ -32,11 +32,13 @@ struct element_view reduce_view(const struct element_view *elements,
 /* Of one result, so far. */
 struct fold {
     double value, squares;
+    int64_t count; /* of elements */
 };
 
 static void fold_in(struct fold *fold, enum reduce_operation operation, double value)
 {
     fold->squares += value * value;
+    fold->count++;
     if (operation == REDUCE_SUM) {
         fold->value += value;
     } else if (isnan(value) || isnan(fold->value)) {
@@ -114,23 +116,23 @@ double reduce_elements(const struct element_view *elements, const void *data,
             const struct fold fold =
                 fold_block(elements, data, &block, reduction->operation);
             results[batch * view.batch_stride + i] = (float)fold.value;
-            squares += isfinite(fold.squares) ? fold.squares : 0;
+            const double terms = reduction->operation == REDUCE_SUM || fold.count == 0
+                                     ? 1
+                                     : (double)fold.count;
+            squares += isfinite(fold.squares) ? fold.squares / terms : 0;
         }
     }
     const double count = (double)(view.batch * view.batch_stride);
     return count > 0 ? sqrt(squares / count) : 0;
 }
 
-struct compare_bounds reduce_bounds_for(jit_gemm_dtype dtype,
-                                        const struct reduction *reduction,
-                                        enum compare_sums sums, int64_t k, double magnitude)
+struct compare_bounds reduce_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
+                                        int64_t k, double magnitude)
 {
     struct compare_bounds bounds = compare_bounds_for(dtype, sums, k);
+    const double term = compare_bounds_for(JIT_GEMM_DTYPE_F32, sums, k).relative;
     bounds.sums = 0; /* those of many elements, however few results there are */
-    if (reduction->operation == REDUCE_SUM) {
-        const double term = compare_bounds_for(JIT_GEMM_DTYPE_F32, sums, k).relative;
-        bounds.absolute += 16 * term * magnitude;
-        bounds.root += term * magnitude;
-    }
+    bounds.absolute += 16 * term * magnitude;
+    bounds.root += term * magnitude;
     return bounds;
 }

@@ -26,16 +26,14 @@ struct element_view reduce_view(const struct element_view *elements,
  * Fills `results` (of reduce_view) with the sums, or the greatest or least, of `data`, made
  * in f64. NaN where one of them is NaN. Returns what a sum of such terms comes to if their
  * signs are random: the root of the sum of their squares, over all results as a root mean
- * square.
+ * square; and of the greatest or least what an element comes to.
  */
 double reduce_elements(const struct element_view *elements, const void *data,
                        const struct reduction *reduction, float *results);
 
-/* What is accepted of results of type `dtype`: as of elements, and of a sum, whose terms
- * may cancel, that much of `magnitude`. */
-struct compare_bounds reduce_bounds_for(jit_gemm_dtype dtype,
-                                        const struct reduction *reduction,
-                                        enum compare_sums sums, int64_t k,
-                                        double magnitude);
+/* What is accepted of results of type `dtype`: as of elements, and that much of
+ * `magnitude`: the terms of a sum may cancel, and of squares the least may be none. */
+struct compare_bounds reduce_bounds_for(jit_gemm_dtype dtype, enum compare_sums sums,
+                                        int64_t k, double magnitude);
 
 #endif

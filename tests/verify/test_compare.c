@@ -421,7 +421,7 @@ Test(reduce, sum_that_cancels_is_judged_by_its_terms_and_a_missing_term_is_seen)
     float wanted[1];
     const double magnitude = reduce_elements(&view, terms, &reduction, wanted);
     const struct compare_bounds bounds =
-        reduce_bounds_for(JIT_GEMM_DTYPE_F32, &reduction, COMPARE_SUMS_F32, 64, magnitude);
+        reduce_bounds_for(JIT_GEMM_DTYPE_F32, COMPARE_SUMS_F32, 64, magnitude);
     const struct element_view one = reduce_view(&view, &reduction);
     const float close[1] = {wanted[0] + 0.0003F}, missing[1] = {wanted[0] - terms[7]};
     struct compare_report report;
@@ -431,6 +431,33 @@ Test(reduce, sum_that_cancels_is_judged_by_its_terms_and_a_missing_term_is_seen)
     compare_matrices(&one, missing, &one, wanted, &bounds, &report);
     cr_expect(!report.pass);
     cr_expect_eq(report.over_bound, 1);
+}
+
+/* A sum that is off by a millionth of what sums are makes more of a least square that is
+ * nearly none. */
+Test(reduce, least_of_squares_is_judged_by_what_elements_are)
+{
+    enum { COUNT = 4096 };
+    static float squares[COUNT];
+    const struct element_view view = {JIT_GEMM_DTYPE_F32, 1, 1, COUNT, COUNT, COUNT};
+    const struct reduction reduction = {REDUCE_MIN, REDUCE_ALL, 0};
+    const float least = 0.5F / COUNT;
+    for (int i = 0; i < COUNT; i++) {
+        const float sum = least + (float)i / COUNT;
+        squares[i] = sum * sum;
+    }
+    float wanted[1];
+    const double magnitude = reduce_elements(&view, squares, &reduction, wanted);
+    const struct compare_bounds bounds =
+        reduce_bounds_for(JIT_GEMM_DTYPE_F32, COMPARE_SUMS_F32, 64, magnitude);
+    const struct element_view one = reduce_view(&view, &reduction);
+    const float close[1] = {(least + 1e-6F) * (least + 1e-6F)}, other[1] = {squares[60]};
+    struct compare_report report;
+
+    compare_matrices(&one, close, &one, wanted, &bounds, &report);
+    cr_expect(report.pass, "%g of %g", report.rel_error, report.rel_bound);
+    compare_matrices(&one, other, &one, wanted, &bounds, &report);
+    cr_expect(!report.pass);
 }
 
 /* Of a row of so many elements that are all off by so much. */
