@@ -29,23 +29,12 @@ static int set_lock(int fd, short type, off_t byte)
     return result;
 }
 
-static int open_lock_file(const jg_cache *cache)
-{
-    const int fd =
-        openat(jg_cache_dir_fd(cache), JG_CACHE_LOCK_FILE,
-               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
-    struct stat st;
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 jg_cache_claim_state jg_cache_claim_try(jg_cache *cache, const jg_cache_name *name,
                                         jg_cache_claim *ret_claim)
 {
-    const int fd = cache != NULL && !cache->read_only ? open_lock_file(cache) : -1;
+    const int fd = cache != NULL && !cache->read_only
+                       ? jg_cache_store_open_mark(cache, JG_CACHE_LOCK_FILE, O_RDWR)
+                       : -1;
     if (fd < 0) {
         return JG_CACHE_CLAIM_IMPOSSIBLE;
     }

@@ -132,6 +132,10 @@ struct jg_cache_loaded {
     struct jg_cache_layout layout;
 };
 
+/* Opens an empty file of the folder, such as the lock, and makes it if there is none, mode
+ * 0600 whatever the umask is. -1: it cannot be, or is something else. */
+int jg_cache_store_open_mark(const jg_cache *cache, const char *name, int flags);
+
 /* cache.c: reads and checks an entry, of a folder or a bundle; with `payload` its checksum
  * too. MISS if there is none. */
 jg_cache_result jg_cache_load(const jg_cache *cache, const jg_cache_name *name,

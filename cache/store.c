@@ -49,6 +49,24 @@ static int open_retrying(int parent_fd, const char *name, int flags, mode_t mode
     return fd;
 }
 
+int jg_cache_store_open_mark(const jg_cache *cache, const char *name, int flags)
+{
+    const int fd = open_retrying(jg_cache_dir_fd(cache), name,
+                                 flags | O_CREAT | O_NONBLOCK | O_NOCTTY, 0600);
+    struct stat st;
+    if (fd < 0) {
+        return -1;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -1;
+    }
+    if ((st.st_mode & 07777) != 0600) {
+        (void)fchmod(fd, 0600); /* what the umask took; another owner's stays */
+    }
+    return fd;
+}
+
 int jg_cache_store_sync(int fd, bool is_folder)
 {
     int error;

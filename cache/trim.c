@@ -557,9 +557,7 @@ static bool is_long_ago(const jg_cache *cache)
 /* Best effort: without a stamp there are only more trims. */
 static void stamp_trim(const jg_cache *cache)
 {
-    const int fd =
-        openat(jg_cache_dir_fd(cache), JG_CACHE_TRIM_STAMP,
-               O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    const int fd = jg_cache_store_open_mark(cache, JG_CACHE_TRIM_STAMP, O_WRONLY);
     if (fd >= 0) {
         (void)futimens(fd, NULL);
         close(fd);

@@ -258,9 +258,23 @@ Test(cache_store, modes_do_not_depend_on_the_umask)
         char place[320];
         snprintf(f.folder, sizeof(f.folder), "%.120s/mask%d", f.root, i);
         umask(masks[i]);
-        jg_cache *cache = fixture_open(&f, 0);
+        const jg_cache_options options = {
+            .folder = f.folder, .no_sync = true, .max_bytes = 1 << 20};
+        jg_cache *cache = NULL;
+        cr_assert_eq(jg_cache_open(&options, &cache, f.reason, sizeof(f.reason)),
+                     JG_CACHE_OK, "%s", f.reason);
         cr_assert_eq(sample_put(&f, cache, &s), JG_CACHE_OK, "%s", f.reason);
+        jg_cache_claim claim = {0};
+        cr_expect_eq(jg_cache_claim_try(cache, &s.name, &claim), JG_CACHE_CLAIM_OWN);
+        jg_cache_claim_end(&claim);
         umask(022);
+        for (int j = 0; j < 2; j++) {
+            static const char *const marks[] = {".lock", ".trimmed"};
+            snprintf(place, sizeof(place), "%s/v1/%s", f.folder, marks[j]);
+            cr_assert_eq(stat(place, &st), 0, "%s", place);
+            cr_expect_eq(st.st_mode & 07777, 0600, "mask %o: %s has mode %o", masks[i],
+                         place, st.st_mode);
+        }
         entry_path(&f, &s.name, path);
         cr_assert_eq(stat(path, &st), 0);
         cr_expect_eq(st.st_mode & 07777, 0600, "mask %o: %o", masks[i], st.st_mode);
