@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* weights=: which matrix a kernel loads before the grid before has ended; resident=2: when
- * the next grid has room beside it; and which kernels let that begin at their end only. */
+/* weights=: which matrix a kernel loads before the grid before has ended; and resident=2:
+ * when the next grid has room beside it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,88 +109,4 @@ Test(weights, resident_says_what_has_no_room)
     struct jg_choice choice;
     cr_expect_neq(try_on("sm_100a", "16x512x512 bf16 config=resident=2", &choice),
                   JIT_GEMM_OK);
-}
-
-Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
-{
-    static const struct {
-        const char *text;
-        uint32_t long_calls, matrices;
-        bool reduces, expected;
-    } rows[] = {
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", 1, 0, false, true},
-        {"512x512x512 bf16 config=tile=64x192 swap_ab=1 split_k=1", 1, 0, false, true},
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", 0, 0, false, false},
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", 1, 1, false, false},
-        {"512x512x512 bf16 c=bf16 config=tile=64x128 split_k=1", 1, 0, false, false},
-        {"512x512x512 bf16 config=tile=128x128 split_k=1", 1, 0, false, false},
-        {"16x512x512 bf16 config=tile=64x32 split_k=1", 1, 0, false, false},
-        {"512x512x512 bf16 config=tile=64x128 split_k=2 split_order=cluster", 1, 0, false,
-         false},
-        {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64", 1, 0,
-         false, false},
-        {"512x512x512 bf16 config=tile=128x128 split_k=1", 0, 0, true, true},
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", 0, 1, true, true},
-    };
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jg_epilogue epilogue = {.long_calls = rows[i].long_calls};
-        for (uint32_t j = 0; j < rows[i].matrices; j++) {
-            epilogue.operands[epilogue.operand_count++] =
-                (struct jg_operand){.kind = JIT_GEMM_OPERAND_MATRIX,
-                                    .dtype = JIT_GEMM_DTYPE_BF16,
-                                    .role = JIT_GEMM_OPERAND_INPUT};
-        }
-        if (rows[i].reduces) {
-            epilogue.operands[epilogue.operand_count++] =
-                (struct jg_operand){.kind = JIT_GEMM_OPERAND_COLUMN_VECTOR,
-                                    .dtype = JIT_GEMM_DTYPE_F32,
-                                    .role = JIT_GEMM_OPERAND_SUM};
-        }
-        struct jg_problem problem = plan_problem(rows[i].text);
-        problem.epilogue = &epilogue;
-        problem.workspace_limit = 1 << 24;
-        struct jg_choice choice;
-        cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
-                     JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
-        cr_expect_eq(choice.derived.next_at_end, rows[i].expected, "row %zu: %s", i,
-                     rows[i].text);
-    }
-}
-
-Test(draws_ahead, is_for_small_tiles_of_one_wave_with_one_seed)
-{
-    static const struct {
-        const char *text;
-        bool has_seed, expected;
-    } rows[] = {
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", true, true},
-        {"512x512x512 bf16 config=tile=64x128 split_k=1", false, false},
-        {"512x512x512 bf16 config=tile=64x64 swap_ab=1 split_k=1", true, true},
-        {"512x512x512 bf16 config=tile=128x128 split_k=1", true, true},
-        {"512x512x512 bf16 config=tile=128x256 split_k=1", true, false},
-        {"512x512x512 bf16 config=tile=128x128 pingpong=1 split_k=1", true, false},
-        {"512x512x512 bf16 config=tile=64x128 split_k=2 split_order=cluster", true, false},
-        {"16x512x512 bf16 config=tile=64x32 resident=2", true, false},
-        {"4096x4096x512 bf16 config=tile=64x128 split_k=1", true, false},
-        {"512x512x512 e4m3 d=bf16 config=tile=64x128 split_k=1", true, false},
-        {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64", true,
-         false},
-    };
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jg_epilogue epilogue = {.is_random = true, .has_seed = rows[i].has_seed};
-        epilogue.operands[epilogue.operand_count++] =
-            (struct jg_operand){.kind = JIT_GEMM_OPERAND_SCALAR,
-                                .dtype = JIT_GEMM_DTYPE_F32,
-                                .role = JIT_GEMM_OPERAND_INPUT};
-        struct jg_problem problem = plan_problem(rows[i].text);
-        problem.epilogue = &epilogue;
-        problem.workspace_limit = 1 << 24;
-        struct jg_choice choice;
-        cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
-                     JIT_GEMM_OK, "%s: %s", rows[i].text, jg_error_text());
-        cr_expect_eq(choice.derived.draws_ahead, rows[i].expected, "row %zu: %s", i,
-                     rows[i].text);
-    }
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What sm_90a's kernel does for a snippet: it lets the next grid begin at its end only, or
+ * draws random numbers while it waits for the accumulators. */
+#include <criterion/criterion.h>
+
+#include "base/error.h"
+#include "plan_fixture.h"
+
+static void add_operand(struct jg_epilogue *epilogue, jit_gemm_operand_kind kind,
+                        jit_gemm_dtype dtype, jit_gemm_operand_role role)
+{
+    epilogue->operands[epilogue->operand_count++] =
+        (struct jg_operand){.kind = kind, .dtype = dtype, .role = role};
+}
+
+static struct jg_choice choose_with(const struct jg_epilogue *epilogue, const char *text)
+{
+    const struct jg_arch *arch = jg_arch_find("sm_90a");
+    struct jg_problem problem = plan_problem(text);
+    problem.epilogue = epilogue;
+    problem.workspace_limit = 1 << 24;
+    struct jg_choice choice;
+    cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
+                 JIT_GEMM_OK, "%s: %s", text, jg_error_text());
+    return choice;
+}
+
+Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
+{
+    static const struct {
+        const char *text;
+        uint32_t long_calls, matrices;
+        bool reduces, expected;
+    } rows[] = {
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", 1, 0, false, true},
+        {"512x512x512 bf16 config=tile=64x192 swap_ab=1 split_k=1", 1, 0, false, true},
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", 0, 0, false, false},
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", 1, 1, false, false},
+        {"512x512x512 bf16 c=bf16 config=tile=64x128 split_k=1", 1, 0, false, false},
+        {"512x512x512 bf16 config=tile=128x128 split_k=1", 1, 0, false, false},
+        {"16x512x512 bf16 config=tile=64x32 split_k=1", 1, 0, false, false},
+        {"512x512x512 bf16 config=tile=64x128 split_k=2 split_order=cluster", 1, 0, false,
+         false},
+        {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64", 1, 0,
+         false, false},
+        {"512x512x512 bf16 config=tile=128x128 split_k=1", 0, 0, true, true},
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", 0, 1, true, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue epilogue = {.long_calls = rows[i].long_calls};
+        for (uint32_t j = 0; j < rows[i].matrices; j++) {
+            add_operand(&epilogue, JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_BF16,
+                        JIT_GEMM_OPERAND_INPUT);
+        }
+        if (rows[i].reduces) {
+            add_operand(&epilogue, JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32,
+                        JIT_GEMM_OPERAND_SUM);
+        }
+        const struct jg_choice choice = choose_with(&epilogue, rows[i].text);
+
+        cr_expect_eq(choice.derived.next_at_end, rows[i].expected, "row %zu: %s", i,
+                     rows[i].text);
+    }
+}
+
+Test(draws_ahead, is_for_small_tiles_of_one_wave_with_one_seed)
+{
+    static const struct {
+        const char *text;
+        bool has_seed, expected;
+    } rows[] = {
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", true, true},
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", false, false},
+        {"512x512x512 bf16 config=tile=64x64 swap_ab=1 split_k=1", true, true},
+        {"512x512x512 bf16 config=tile=128x128 split_k=1", true, true},
+        {"512x512x512 bf16 config=tile=128x256 split_k=1", true, false},
+        {"512x512x512 bf16 config=tile=128x128 pingpong=1 split_k=1", true, false},
+        {"512x512x512 bf16 config=tile=64x128 split_k=2 split_order=cluster", true, false},
+        {"16x512x512 bf16 config=tile=64x32 resident=2", true, false},
+        {"4096x4096x512 bf16 config=tile=64x128 split_k=1", true, false},
+        {"512x512x512 e4m3 d=bf16 config=tile=64x128 split_k=1", true, false},
+        {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64", true,
+         false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue epilogue = {.is_random = true, .has_seed = rows[i].has_seed};
+        add_operand(&epilogue, JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_DTYPE_F32,
+                    JIT_GEMM_OPERAND_INPUT);
+        const struct jg_choice choice = choose_with(&epilogue, rows[i].text);
+
+        cr_expect_eq(choice.derived.draws_ahead, rows[i].expected, "row %zu: %s", i,
+                     rows[i].text);
+    }
+}
