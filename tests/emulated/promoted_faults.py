@@ -3,31 +3,34 @@
 hand sums over: jg/sm90a/scale_reader.cuh, scaled_blocks.cuh, k_turns.cuh, hand_over.cuh and mma_op.cuh; and in how
 several warps copy them, each to slots of its own, or read words of them: jg/tile/block_scales.cuh, row_scales.cuh."""
 
-BOTH = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "a_scale_layout=column", "--arch", "sm_90a", "--config"]
-FEW = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=128x128", "--arch", "sm_90a", "--config"]
-HANDED = ["bf16", "--arch", "sm_90a", "--config"]
+
+def kernel(name, words, config):
+    """What the kernel is called, and the words of its run."""
+    return {name: [*words.split(), "--arch", "sm_90a", "--config", config]}
+
+
+ROWS = "e4m3 d=f32 a_scale=1x128 b_scale=1x128"
+BOTH = ROWS + " a_scale_layout=column"
+FEW = "e4m3 d=f32 a_scale=1x128 b_scale=128x128"
 
 # Several tiles for a CTA, so that a ring goes on from one to the next. Blocks of K: 12 in turn are a run of
 # four and two more of each warpgroup; six; 11.
-RUNS = {"runs, in turn": ["70x330x1440", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
-ODD = {"an odd number of blocks in turn": ["70x330x1400", *BOTH, "tile=64x96 swap_ab=1 stages=4"]}
-HALVES = {"runs, halves of rows": ["270x330x1100", *BOTH, "tile=128x64 cluster=1x1 stages=3"]}
-THREADS = {"runs, loaded by threads": ["130x200x770", *BOTH[:5], "input_align=2", "--arch", "sm_90a", "--config",
-                                       "tile=128x64 cluster=1x1 stages=3"]}
-ONE_BY_ONE = {"one by one": ["270x330x700", *FEW, "tile=128x128 cluster=1x1 stages=3"]}
-BEHIND = {"behind the products": ["270x330x1100", *BOTH, "tile=128x96 cluster=1x1 stages=3"]}
-WIDE = {"the same, in turn": ["70x330x1400", *BOTH[:5], "b_scale_layout=column", *BOTH[5:], "tile=64x128 k_turns=1 stages=4"]}
-NO_OVERLAP = {"in turn, without overlap": ["70x330x700", *BOTH, "tile=64x160 swap_ab=1 stages=2"]}
-AHEAD = {"two blocks of rows": ["270x330x450", *FEW, "tile=256x128 cluster=1x1 stages=2"]}
+RUNS = kernel("runs, in turn", "70x330x1440 " + BOTH, "tile=64x96 swap_ab=1 stages=4")
+ODD = kernel("an odd number of blocks in turn", "70x330x1400 " + BOTH, "tile=64x96 swap_ab=1 stages=4")
+HALVES = kernel("runs, halves of rows", "270x330x1100 " + BOTH, "tile=128x64 cluster=1x1 stages=3")
+THREADS = kernel("runs, loaded by threads", f"130x200x770 {BOTH} input_align=2", "tile=128x64 cluster=1x1 stages=3")
+ONE_BY_ONE = kernel("one by one", "270x330x700 " + FEW, "tile=128x128 cluster=1x1 stages=3")
+BEHIND = kernel("behind the products", "270x330x1100 " + BOTH, "tile=128x96 cluster=1x1 stages=3")
+WIDE = kernel("the same, in turn", f"70x330x1400 {BOTH} b_scale_layout=column", "tile=64x128 k_turns=1 stages=4")
+NO_OVERLAP = kernel("in turn, without overlap", "70x330x700 " + BOTH, "tile=64x160 swap_ab=1 stages=2")
+AHEAD = kernel("two blocks of rows", "270x330x450 " + FEW, "tile=256x128 cluster=1x1 stages=2")
 # Scales by rows, which three warps copy; 11 blocks for each of a CTA's tiles.
-BY_ROWS = ["e4m3", "d=f32", "a_scale=1x128", "b_scale=1x128", "--arch", "sm_90a", "--config"]
-SHARED = {"copies by three warps": ["70x330x1400", *BY_ROWS, "tile=64x64 swap_ab=1 stages=4"]}
+SHARED = kernel("copies by three warps", "70x330x1400 " + ROWS, "tile=64x64 swap_ab=1 stages=4")
 # The same, which warps of rows read, four blocks at once though they lie in no whole words: 11 of a row.
-APART = {"words apart": ["270x330x1400", *BY_ROWS, "tile=128x96 cluster=1x1 stages=3"]}
+APART = kernel("words apart", "270x330x1400 " + ROWS, "tile=128x96 cluster=1x1 stages=3")
 # Tiles that one warpgroup multiplies: one for each of four multiprocessors, or as many as four, as it was planned.
-LONE = {"one multiplies": ["60x120x264", *HANDED, "tile=64x32 swap_ab=1 stages=2"]}
-LONE_TILES = {"one multiplies, several tiles": ["32x256x8", "bf16", "dynamic=m", "--m", "200", "--arch", "sm_90a", "--config",
-                                                "tile=64x32 swap_ab=1 out_stages=2"]}
+LONE = kernel("one multiplies", "60x120x264 bf16", "tile=64x32 swap_ab=1 stages=2")
+LONE_TILES = kernel("one multiplies, several tiles", "32x256x8 bf16 dynamic=m --m 200", "tile=64x32 swap_ab=1 out_stages=2")
 
 # The kernel that has to show it, what it is, the device code, and what stands in its place.
 FAULTS = [
