@@ -21,6 +21,16 @@ _INSTEAD = (
 )
 
 
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """Of a memoryview that is to be made."""
+    if 0 in shape:
+        refuse(
+            "out",
+            f"Python's memoryview has no shape {shape}, which holds no element",
+            "give an array of numpy or torch, or A as one",
+        )
+
+
 def _pairs(field: str, like: View, shape: tuple[int, ...], context: Context) -> Any:
     """Bytes, each of two elements of e2m1."""
     torch, cupy, numpy = (sys.modules.get(name) for name in ("torch", "cupy", "numpy"))
@@ -37,6 +47,7 @@ def _pairs(field: str, like: View, shape: tuple[int, ...], context: Context) -> 
         return DeviceArray(context, shape, PAIRS)
     if numpy is not None and hasattr(source, "__array__"):
         return Typed(numpy.empty(bytes_of, numpy.uint8), PAIRS)
+    _check_shape(bytes_of)
     return Typed(memoryview(bytearray(math.prod(bytes_of))).cast("B", bytes_of), PAIRS)
 
 
@@ -58,6 +69,7 @@ def _of_numpy(field: str, numpy: Any, shape: tuple[int, ...], dtype: str) -> Any
 def _of_buffer(field: str, shape: tuple[int, ...], dtype: str) -> Any:
     if dtype not in TO_FORMAT:
         refuse(field, f"the buffer protocol has no {dtype}", _INSTEAD.format(dtype))
+    _check_shape(shape)
     size = math.prod(shape) * BITS[dtype] // 8
     cast: Any = memoryview(bytearray(size)).cast  # of formats that are known here only
     try:

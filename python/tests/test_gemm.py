@@ -373,6 +373,12 @@ class Buffers(CompilerTest):
             expected = [float(row - j) if j < 8 else 0.0 for j in range(16)]
             self.assertEqual([result[row, j] for j in range(16)], expected)
 
+    def test_memoryviews_have_no_shape_without_elements(self):
+        a, b = random((0, 16)), random((16, 8))
+        with self.assertRaisesRegex(jit_gemm.ArgumentError, r"out: .* has no shape \(0, 8\)"):
+            jit_gemm.gemm(memoryview(a), b, context=context())
+        self.assertEqual(jit_gemm.gemm(a, b, context=context()).shape, (0, 8))
+
 
 if __name__ == "__main__":
     main()
