@@ -91,7 +91,11 @@ def gemm(
         values.append(_resolve(field, value, settled, is_current))
     context = _pick_context(context, device, a, values[0])
     key = (epilogue, dtype, problem, sizes, tuple(forms), tuple(map(signature, values)))
-    recorded = context.recorded.get(key) if workspace is None else None
+    try:
+        recorded = context.recorded.get(key) if workspace is None else None
+    except TypeError:  # one of them has no hash
+        _check_words(epilogue, dtype, problem, sizes)
+        raise
     if recorded is not None and recorded.run(context, values, settled, is_current):
         return recorded.results(values)
     made, record = _run(
@@ -129,6 +133,19 @@ def _resolve(field: str, value: Any, stream: int, is_current: bool) -> Any:
     return look_at(field, value, stream, is_current)
 
 
+def _check_words(epilogue: Any, dtype: Any, problem: Any, sizes: Any) -> None:
+    """Are those texts that are looked up or searched?"""
+    if epilogue is not None and not isinstance(epilogue, (str, Epilogue)):
+        kind = type(epilogue).__name__
+        raise TypeError(f"epilogue: a snippet, a name or an Epilogue, not {kind}")
+    if not isinstance(problem, str):
+        raise TypeError(f"problem: words such as 'pair=halves', not {type(problem).__name__}")
+    if sizes is not None and not isinstance(sizes, str):
+        raise TypeError(f"sizes: a text such as 'm=1..8192', not {type(sizes).__name__}")
+    if dtype is not None and not isinstance(dtype, str):
+        raise TypeError(f"dtype: a name such as 'f32', not {type(dtype).__name__} {dtype}")
+
+
 def _run(
     values: list[Any],
     forms: list[Any],
@@ -142,6 +159,7 @@ def _run(
     look: Callable[[str, Any], View],
 ) -> tuple[Any, Recorded | None]:
     """Derives the problem, finds or makes its kernel and launches it. The record is for others."""
+    _check_words(epilogue, dtype, problem, sizes)
     a, b, c, alpha, beta, a_scale, b_scale, d_scale, out = values[:FIXED_COUNT]
     given = {
         name: value if form is None else Given(value, *form)

@@ -366,6 +366,9 @@ _defaults_lock = Lock()
 
 def default_context(device: int | str | None = None, arch: str | None = None) -> Context:
     """The context that `gemm` takes for a device: one for each, made at the first use."""
+    for field, word in (("device", device), ("arch", arch)):
+        if word is not None and not isinstance(word, (int, str)):
+            raise TypeError(f"{field}: an ordinal or a name, not {type(word).__name__}")
     key = (generation(), device, arch)
     with _defaults_lock:
         context = _defaults.get(key)

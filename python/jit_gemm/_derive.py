@@ -82,9 +82,6 @@ class Derivation:
             refuse("b", f"A has {a.shape[0]} batches, and B has {b.shape[0]}")
         if isinstance(epilogue, Epilogue):
             gated = epilogue.is_gated
-        elif epilogue is not None and not isinstance(epilogue, str):
-            kind = type(epilogue).__name__
-            raise TypeError(f"epilogue: a snippet, a name or an Epilogue, not {kind}")
         else:
             word = (epilogue or "").strip()
             own = named_epilogues().get(word) or context.registered(word)

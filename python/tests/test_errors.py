@@ -53,6 +53,27 @@ class Snippets(unittest.TestCase):
                 jit_gemm.Operand.parse(text)
 
 
+class Words(unittest.TestCase):
+    @needs_numpy
+    def test_what_is_no_text_is_named(self):
+        a, b = random((8, 16)), random((16, 8))
+        for field, word in (
+            ("epilogue", ["d = acc;"]),
+            ("epilogue", bytearray(b"relu")),
+            ("problem", {}),
+            ("problem", 3),
+            ("sizes", ["m=1..8"]),
+            ("sizes", 8),
+            ("dtype", ["f32"]),
+            ("dtype", numpy.float32),
+            ("device", ["emulator"]),
+            ("device", 1.5),
+        ):
+            words = {field: word} if field == "device" else {field: word, "context": context()}
+            with self.subTest(field, word=word), self.assertRaisesRegex(TypeError, f"^{field}: "):
+                jit_gemm.gemm(a, b, **words)
+
+
 class SnippetsCompiled(CompilerTest):
     def test_what_only_the_compiler_finds_has_its_place_too(self):
         kernel = jit_gemm.Epilogue("d = gelo(acc);")
