@@ -451,6 +451,7 @@ static int make_sums(const struct epilogue_errors *errors, struct run_launch *su
 
     make_reference_problem(errors->problem, &plain);
     plain.problem.epilogue[0] = '\0';
+    plain.problem.pair = JIT_GEMM_PAIR_INTERLEAVED; /* which only pairs have otherwise */
     plain.problem.d.dtype = JIT_GEMM_DTYPE_F32;
     plain.snippet = plain.code = NULL;
     plain.operand_count = 0;

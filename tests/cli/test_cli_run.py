@@ -80,6 +80,16 @@ def test_every_mistake_of_a_kernel_fails():
                                 done.stdout.splitlines()[-1]), "last line", done)
 
 
+def test_sums_of_halves_are_made_to_see_what_the_epilogue_leaves_open():
+    need_compiler()
+    with Folder() as folder:
+        done = tool("run", "100x48x64", "bf16", "d=f32", "pair=halves", "--epilogue", "d = acc0 * acc1;", "--verify",
+                    "--repeat", "1", *CONFIG, "--driver", DRIVER, cache=folder.cache,
+                    variables={"COMPUTING_DRIVER": "bf16 f32 element", "COMPUTING_PAIR": "halves"})
+        expect(done.returncode == 1 and "1 over the bound of an element" in done.stderr, "a wrong element", done)
+        expect("problem.pair" not in done.stderr, "the sums are no pairs", done)
+
+
 def test_launches_behind_each_other_have_the_bits_of_the_one_that_was_verified():
     need_compiler()
     words = ["100x59x72", "bf16", "d=f32", "--verify", "--repeat", "3"]
