@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/compare.h"
+
 /* The corners and some between. */
 enum { SAMPLES = 256 };
 
@@ -29,6 +31,7 @@ struct interpreter {
     int result_bits;               /* of the kernel that is judged; 0: as f32 */
     const struct run_matrix *sums; /* acc of each element; zeroed: they are computed */
     void *sums_data;
+    double sum_error;          /* of each of them */
     void *inputs[INPUT_COUNT]; /* as on the device; NULL where there is none */
     void *outputs[JIT_GEMM_MAX_OPERANDS + 1]; /* of the reference; D is the last */
     struct run_interpretation result;
@@ -193,7 +196,9 @@ static struct interval acc_at(const struct interpreter *all, const struct place 
                               .batch = of_d->batch};
     const struct place *place = &own;
     if (all->sums != NULL) {
-        return interval_of(load_as_d(all, all->sums, all->sums_data, place));
+        const double sum = load_as_d(all, all->sums, all->sums_data, place);
+        return interval_to_float(
+            (struct interval){sum - all->sum_error, sum + all->sum_error});
     }
     double sum = (double)launch->alpha * dot(all, place) *
                  scale_at(all, INPUT_A_SCALE, place->batch, place->row) *
@@ -403,7 +408,8 @@ static int count_result_bits(const struct cli_problem *problem)
 }
 
 int run_range_create(const struct run_launch *launch, const struct cli_problem *problem,
-                     const struct run_matrix *sums, struct run_range **ret_range)
+                     const struct run_matrix *sums, double sum_error,
+                     struct run_range **ret_range)
 {
     struct run_range *range = cli_alloc(sizeof(*range));
     int code = CLI_OK;
@@ -415,6 +421,10 @@ int run_range_create(const struct run_launch *launch, const struct cli_problem *
     read_snippet(&range->all);
     if (range->all.snippet != NULL) {
         code = download_inputs(&range->all);
+    }
+    if (range->all.sums_data != NULL && sum_error > 0) {
+        range->all.sum_error =
+            sum_error * compare_root_mean_square(&sums->view, range->all.sums_data);
     }
     if (range->all.snippet == NULL || code != CLI_OK) {
         run_range_free(&range);

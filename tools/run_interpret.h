@@ -26,14 +26,17 @@ int run_interpret(const struct run_launch *launch, const struct cli_problem *pro
                   struct run_interpretation *ret_interpretation);
 
 /*
- * What the epilogue of the kernel itself may make of exact sums, by the errors that are
+ * What the epilogue of the kernel itself may make of sums, by the errors that are
  * documented for results of its types (verify/compare.h: struct compare_range). `sums` has
  * `acc` of each element, of a pair each column of B, laid out as D; it is borrowed, as the
- * rest. NULL, with CLI_OK, where the snippet cannot be interpreted.
+ * rest. Each may be off by `sum_error` of their root mean square: a steep snippet makes
+ * more of that than results are. NULL, with CLI_OK, where the snippet cannot be
+ * interpreted.
  */
 struct run_range;
 int run_range_create(const struct run_launch *launch, const struct cli_problem *problem,
-                     const struct run_matrix *sums, struct run_range **ret_range);
+                     const struct run_matrix *sums, double sum_error,
+                     struct run_range **ret_range);
 /* Sets the pointer to NULL. Accepts NULL. */
 void run_range_free(struct run_range **range);
 /* `result`: the number of an output operand, the count of operands for D. False where

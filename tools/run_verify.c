@@ -466,6 +466,14 @@ static int make_sums(const struct epilogue_errors *errors, struct run_launch *su
     return code;
 }
 
+/* Of sums of 8-bit floats, of their root mean square; others are as good as exact. */
+static double error_of_sums(enum compare_sums sums, int64_t k)
+{
+    return sums == COMPARE_SUMS_13_BITS || sums == COMPARE_SUMS_13_BITS_OF_K
+               ? compare_bounds_for(JIT_GEMM_DTYPE_F32, sums, k).relative
+               : 0;
+}
+
 static bool find_range(const void *context, int64_t batch, int64_t row, int64_t column,
                        double *ret_low, double *ret_high)
 {
@@ -477,6 +485,7 @@ static bool find_range(const void *context, int64_t batch, int64_t row, int64_t 
         errors->sums = (struct run_launch){.context = errors->launch->context};
         if (make_sums(errors, &errors->sums) != CLI_OK ||
             run_range_create(errors->launch, errors->problem, &errors->sums.results.d,
+                             error_of_sums(pair->sums, errors->launch->inputs.k),
                              &errors->range) != CLI_OK) {
             run_range_free(&errors->range);
         }

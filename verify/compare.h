@@ -39,11 +39,12 @@ enum compare_sums {
  */
 /*
  * What the epilogue's own errors leave open, which are stated once, for the intervals of
- * snippets (verify/interval.h). It is asked where the bounds alone call an element wrong,
- * and no longer when one is wrong beyond it, too.
+ * snippets (verify/interval.h), and what a steep one makes of sums of 13 fraction bits. It
+ * is asked where the bounds alone call an element wrong, and no longer when one is wrong
+ * beyond it, too.
  */
 struct compare_range {
-    /* The least and the greatest f32 that an exact sum may become, for an element of D as
+    /* The least and the greatest f32 that a sum may become, for an element of D as
      * it lies in memory; false where nothing is known of it. */
     bool (*find)(const void *context, int64_t batch, int64_t row, int64_t column,
                  double *ret_low, double *ret_high);
