@@ -23,7 +23,6 @@ enum {
     CLC_BYTES = 112,        /* responses of launch control, and their barriers */
     LOAD_ORDER_BYTES = 8,   /* where epilogue loads wait for the first inputs */
     TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
-    TMEM_STEP = 32,         /* columns that are allocated at least */
     MAX_MMA_N = 256,
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
     SCALE_ROWS = 128,           /* of a piece of scales, and of a multiplication by them */
@@ -35,13 +34,10 @@ enum {
     /* More than half of what a multiprocessor has: one CTA each, because two clusters that
      * each hold a part of the tensor memory which the other waits for would never end. */
     LEAST_SMEM_BYTES = 116 * 1024,
-    MAX_CLUSTER = 16,  /* CTAs; more than 8 are not chosen, because fewer fit */
-    LEAST_CELLS = 2,   /* of scales: one is filled while another is read */
-    ENOUGH_STAGES = 5, /* with a cell of scales each; fewer take turns with the cells */
+    MAX_CLUSTER = 16, /* CTAs; more than 8 are not chosen, because fewer fit */
     MIN_STAGES = 2,
     MOST_SUMS_STAGES = 2, /* of the ring in which sums of parts of K lie */
-    MOST_SUMS_STAGES_OF_PAIR = 3,
-    MAX_STAGES = 24
+    MOST_SUMS_STAGES_OF_PAIR = 3
 };
 
 const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
@@ -67,38 +63,6 @@ static int power_in(int value)
     return value & -value;
 }
 
-/* Of an accumulator, or of promoted sums. */
-static int count_pitch(const struct jg_product *product, const struct jg_config *config)
-{
-    const int64_t mmas = jg_product_gate_rows(product); /* an accumulator each */
-    return (int)jg_align_up(mmas * jg_sm100a_lanes(config).columns, TMEM_STEP);
-}
-
-int jg_sm100a_shared_columns(const struct jg_product *product,
-                             const struct jg_config *config)
-{
-    const int pitch = count_pitch(product, config);
-    const int scales = LEAST_CELLS * jg_sm100a_scale_columns(product, config);
-    if (scales == 0 || config->storage.acc_stages < 2 || product->is_gated) {
-        return 0;
-    }
-    for (int shared = 0; shared <= pitch / 2; shared += STEP) {
-        if (2 * pitch - shared + scales <= JG_SM100A_TMEM_COLUMNS) {
-            return shared;
-        }
-    }
-    return 0;
-}
-
-/* Columns of tensor memory of accumulators, and of promoted sums beside them. */
-static int count_sum_columns(const struct jg_product *product,
-                             const struct jg_config *config)
-{
-    const int sums = jg_product_promotes_scales(product) ? 1 : 0;
-    return count_pitch(product, config) * (config->storage.acc_stages + sums) -
-           jg_sm100a_shared_columns(product, config);
-}
-
 /* Barriers of accumulators: those that share columns have them in common. */
 static int64_t count_accumulator_bytes(const struct jg_product *product,
                                        const struct jg_config *config)
@@ -107,45 +71,9 @@ static int64_t count_accumulator_bytes(const struct jg_product *product,
     return (share ? 1 : config->storage.acc_stages) * (int64_t)JG_RING_BARRIER_BYTES;
 }
 
-/* What a CTA allocates: a power of two from 32 on (jg/sm100a/tmem.cuh). */
-static int count_tmem_columns(const struct jg_product *product,
-                              const struct jg_config *config)
-{
-    /* Less than two cells are refused by this number. */
-    const int cells = (int)jg_max(jg_sm100a_scale_cells(product, config), LEAST_CELLS);
-    const int scales = cells * jg_sm100a_scale_columns(product, config);
-    int columns = TMEM_STEP;
-    while (columns < count_sum_columns(product, config) + scales) {
-        columns *= 2;
-    }
-    return columns;
-}
-
 static int lesser(int a, int b)
 {
     return a < b ? a : b;
-}
-
-/* Cells for which tensor memory has room. */
-static int count_scale_room(const struct jg_product *product,
-                            const struct jg_config *config)
-{
-    const int scales = jg_sm100a_scale_columns(product, config);
-    const int room = JG_SM100A_TMEM_COLUMNS - count_sum_columns(product, config);
-    return scales > 0 && room > 0 ? room / scales : 0;
-}
-
-int jg_sm100a_scale_cells(const struct jg_product *product, const struct jg_config *config)
-{
-    return lesser(config->pipeline.stages, count_scale_room(product, config));
-}
-
-int jg_sm100a_scaled_stages(const struct jg_trial *trial)
-{
-    const int room = count_scale_room(&trial->product, &trial->config);
-    return jg_product_is_block_scaled(&trial->product) && room >= ENOUGH_STAGES
-               ? room
-               : MAX_STAGES;
 }
 
 /* Barriers of cells that stages take in turn. */
@@ -336,7 +264,7 @@ struct jg_stage_limits jg_sm100a_stage_limits(const struct jg_trial *trial)
 {
     const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
     return (struct jg_stage_limits){.least = (int)jg_max(MIN_STAGES, of_sums),
-                                    .most = MAX_STAGES,
+                                    .most = JG_SM100A_MAX_STAGES,
                                     .arch = "sm_100a",
                                     .shape = ""};
 }
@@ -549,7 +477,7 @@ static bool check_accumulators(struct jg_trial *trial)
             config->storage.out_stages, layout->mma_m, layout->mma_n, layout->cta_group,
             own_columns, JG_STORE_TILE_COLUMNS, JG_VECTOR_OUT_STAGES);
     }
-    const int columns = count_tmem_columns(&trial->product, config);
+    const int columns = jg_sm100a_tmem_columns(&trial->product, config);
     if (columns > JG_SM100A_TMEM_COLUMNS) {
         return jg_trial_reject(
             trial, "acc_stages=%d take %d columns of tensor memory, which has %d",
@@ -796,7 +724,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
         .max_registers = lesser(MAX_REGISTERS, REGISTERS / threads / 8 * 8),
         .epilogue_warpgroups = jg_sm100a_lanes(&trial->config).warpgroups,
-        .tmem_columns = count_tmem_columns(&trial->product, &trial->config),
+        .tmem_columns = jg_sm100a_tmem_columns(&trial->product, &trial->config),
         .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
         .shared_columns = jg_sm100a_shared_columns(&trial->product, &trial->config),
         .scale_columns = jg_sm100a_scale_cells(&trial->product, &trial->config) *

@@ -22,6 +22,7 @@ enum {
     JG_SM100A_WARP_LANES = 32,
     JG_SM100A_EPILOGUE_WARPS = 4, /* of a warpgroup, of which there are one or two */
     JG_SM100A_TMEM_COLUMNS = 512,
+    JG_SM100A_MAX_STAGES = 24,
     JG_SM100A_SCALE_COLUMN_BYTES = 128 /* of shared memory that become a column */
 };
 
@@ -61,6 +62,10 @@ int jg_sm100a_scale_cells(const struct jg_product *product, const struct jg_conf
 /* Most stages that a config left open has: those with cells of their own, if these are
  * enough to hide a load; else as many as there may be. */
 int jg_sm100a_scaled_stages(const struct jg_trial *trial);
+/* Columns that a CTA allocates: a power of two from 32 on, with those of two cells at
+ * least where there are any. */
+int jg_sm100a_tmem_columns(const struct jg_product *product,
+                           const struct jg_config *config);
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
