@@ -31,7 +31,16 @@ Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
         const char *text;
         uint32_t long_calls, matrices;
         bool reduces, expected;
+        jit_gemm_operand_role role; /* of the matrices */
     } rows[] = {
+        {"512x512x2048 bf16 config=tile=64x128 split_k=1", 0, 1, false, true,
+         JIT_GEMM_OPERAND_OUTPUT},
+        {"512x512x1024 bf16 config=tile=64x128 split_k=1", 0, 1, false, false,
+         JIT_GEMM_OPERAND_OUTPUT},
+        {"512x512x2048 bf16 config=tile=128x128 split_k=1", 0, 1, false, false,
+         JIT_GEMM_OPERAND_OUTPUT},
+        {"512x512x2048 bf16 c=bf16 config=tile=64x128 split_k=1", 0, 1, false, false,
+         JIT_GEMM_OPERAND_OUTPUT},
         {"512x512x512 bf16 config=tile=64x128 split_k=1", 1, 0, false, true},
         {"512x512x512 bf16 config=tile=64x192 swap_ab=1 split_k=1", 1, 0, false, true},
         {"512x512x512 bf16 config=tile=64x128 split_k=1", 0, 0, false, false},
@@ -50,7 +59,7 @@ Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
         struct jg_epilogue epilogue = {.long_calls = rows[i].long_calls};
         for (uint32_t j = 0; j < rows[i].matrices; j++) {
             add_operand(&epilogue, JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_BF16,
-                        JIT_GEMM_OPERAND_INPUT);
+                        rows[i].role);
         }
         if (rows[i].reduces) {
             add_operand(&epilogue, JIT_GEMM_OPERAND_COLUMN_VECTOR, JIT_GEMM_DTYPE_F32,
@@ -60,6 +69,33 @@ Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
 
         cr_expect_eq(choice.derived.next_at_end, rows[i].expected, "row %zu: %s", i,
                      rows[i].text);
+    }
+}
+
+Test(lead, of_one_tile_is_two_stages_where_functions_take_long)
+{
+    static const struct {
+        const char *text;
+        uint32_t long_calls;
+        int expected;
+    } rows[] = {
+        {"1024x1024x1024 bf16 config=tile=64x128 split_k=1", 1, 2},
+        {"1024x1024x1024 bf16 config=tile=64x128 split_k=1", 0, 0},
+        {"1024x1024x512 bf16 config=tile=64x128 split_k=1", 1, 0}, /* not measured */
+        {"1024x1024x1024 bf16 config=tile=64x128 split_k=1 resident=2", 1, 0},
+        {"1024x1024x1024 bf16 config=tile=64x128 split_k=1 swap_ab=1", 1, 0},
+        {"1024x1024x1024 bf16 c=bf16 config=tile=64x128 split_k=1", 1, 0},
+        {"512x512x1024 bf16 config=tile=64x64 swap_ab=1 split_k=1", 1, 0},
+        {"1024x1024x1024 e4m3 d=bf16 config=tile=64x128 split_k=1", 1, 0},
+        {"1024x1024x2048 e4m3 d=bf16 accumulate=fast config=tile=64x128 split_k=1", 1, 2},
+        {"4096x4096x512 bf16 config=tile=128x256 pingpong=0", 1, 3}, /* several tiles */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue epilogue = {.long_calls = rows[i].long_calls};
+        const struct jg_choice choice = choose_with(&epilogue, rows[i].text);
+
+        cr_expect_eq(choice.derived.lead_stages, rows[i].expected, "row %zu: %s: %d", i,
+                     rows[i].text, choice.derived.lead_stages);
     }
 }
 

@@ -614,29 +614,6 @@ static struct jg_output choose_output(const struct jg_trial *trial)
     return jg_output_choose(trial, &facts);
 }
 
-/*
- * One math warpgroup ends a tile so many stages before the other, which then has products
- * for the tensor core while the first writes D: all of the ring's but the one in flight.
- * bench/results/README.md has what that brings and costs. None
- * - where a CTA has one tile: its end would only come later; or tiles shorter than the
- * ring; or where each has tiles of its own;
- * - where sums are promoted: there one adds while the tensor core works for the other;
- * - where C or a matrix comes through the ring: behind the stages that are held back;
- * - where threads load: nobody has measured it there.
- */
-static int choose_lead_stages(const struct jg_trial *trial)
-{
-    const struct jg_derived *derived = &trial->derived;
-    const int stages = trial->config.pipeline.stages;
-    const bool has_one_tile =
-        derived->waves <= 1.0 || trial->config.launch.scheduler == JG_SCHEDULER_SINGLE;
-    const bool ends_together =
-        has_one_tile || trial->config.layout.pingpong != 0 || derived->one_multiplies ||
-        jg_split_blocks(trial) < stages || jg_sm90a_promotes(&trial->product) ||
-        derived->output.loads_per_step > 0 || jg_loads_by_threads(&trial->product);
-    return ends_together ? 0 : stages - 1;
-}
-
 /* Tiles that read the same, and how many times as large as the other input it is. */
 enum { MOST_EVICTED_TILES = 2, LEAST_EVICTED_FACTOR = 8 };
 
@@ -769,7 +746,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.output = choose_output(trial);
     trial->derived.shares_short = jg_sm90a_shares_short(trial);
     trial->derived.one_multiplies = jg_sm90a_one_multiplies(trial);
-    trial->derived.lead_stages = choose_lead_stages(trial);
+    trial->derived.lead_stages = jg_sm90a_lead_stages(trial);
     trial->derived.evict_first = choose_evict_first(trial);
     trial->derived.first_loads = jg_first_loads(trial);
     trial->derived.next_at_end = jg_sm90a_holds_next(trial);

@@ -11,6 +11,7 @@ enum {
     ATOM_ROWS = 8,     /* after which the swizzle is the same again */
     SHARED_ROWS = 256, /* of which each warpgroup has two blocks, one after the other */
     LEAST_HELD_ELEMS = 64 * 64, /* narrower ones stream weights */
+    LEAST_WRITTEN_BLOCKS = 32,  /* of K, between what lost and what gained */
     MOST_HELD_ELEMS = 128 * 128 - 1
 };
 
@@ -87,22 +88,77 @@ bool jg_sm90a_shares_short(const struct jg_trial *trial)
            !has_column_scales;
 }
 
+static bool writes_matrix(const struct jg_epilogue *epilogue)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < epilogue->operand_count; i++) {
+        found |= epilogue->operands[i].role == JIT_GEMM_OPERAND_OUTPUT;
+    }
+    return found;
+}
+
 /* Where CTAs end at different times, because their epilogues take long. H200, launches
  * behind each other: reductions 0.86 of 1024x1024x4096 and 0.98 of 1024^3 (parts of K
  * 1.035); 84 products with silu, sigmoid, gelu or swiglu in tiles from 64x64 to 64x192
  * 0.972 on average, 0.85 to 1.03, in 128x128 1.006, and 78 without functions 0.998
- * (2026-11-28-h200-next-at-end.jsonl). 1x4096x4096 and 8x6144x4096 took 1.04. */
+ * (2026-11-28-h200-next-at-end.jsonl). 1x4096x4096 and 8x6144x4096 took 1.04. Beside a
+ * matrix that is assigned relu took 0.88 of 1024x1024x4096, 0.83 of 768x1024x8192, 0.90 of
+ * 256x2048x4096, but 1.01 of K = 1024 (2026-11-28-h200-one-wave-ends.jsonl). */
 bool jg_sm90a_holds_next(const struct jg_trial *trial)
 {
     const int elems = trial->config.layout.tile_m * trial->config.layout.tile_n;
     const struct jg_output *output = &trial->derived.output;
     const struct jg_epilogue *epilogue = trial->problem->epilogue;
-    const bool computes = epilogue != NULL && epilogue->long_calls > 0 &&
-                          output->loads_per_step == 0 &&
-                          trial->product.group_by == JIT_GEMM_GROUP_NONE;
+    const bool computes =
+        epilogue != NULL &&
+        (epilogue->long_calls > 0 ||
+         (writes_matrix(epilogue) && jg_split_blocks(trial) >= LEAST_WRITTEN_BLOCKS)) &&
+        output->loads_per_step == 0 && trial->product.group_by == JIT_GEMM_GROUP_NONE;
     return trial->config.launch.split_k == 1 &&
            (output->reduces ||
             (computes && elems >= LEAST_HELD_ELEMS && elems <= MOST_HELD_ELEMS));
+}
+
+/* Of a CTA with one tile the end only comes later, unless the first warpgroup's functions
+ * have begun meanwhile and the tensor core takes as long as a block's loads. H200, 1024^3,
+ * 512x2048x1024 and 1024x1024x4096: silu 0.970, 0.980 and 0.992 of the time, sigmoid 0.984,
+ * 0.981 and 0.988, gelu 0.991, 0.988 and 0.991, bias_silu 1.00; four stages, and plain and
+ * gated products, 1.00 to 1.05; 64x64, where loads take longer, 1.02 to 1.08
+ * (2026-11-28-h200-one-wave-ends.jsonl). */
+enum { ONE_TILE_LEAD = 2, ONE_TILE_M = 64, ONE_TILE_N = 128, ONE_TILE_BLOCKS = 16 };
+
+static int count_one_tile_lead(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    const bool has_time = config->layout.tile_m == ONE_TILE_M &&
+                          config->layout.tile_n == ONE_TILE_N &&
+                          jg_split_blocks(trial) >= ONE_TILE_BLOCKS &&
+                          !trial->product.d_is_transpose && !trial->problem->is_gated &&
+                          config->launch.resident <= 1 && jg_sm90a_holds_next(trial) &&
+                          trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS;
+    return has_time ? ONE_TILE_LEAD : 0;
+}
+
+/*
+ * All of the ring's stages but the one in flight. bench/results/README.md has what that
+ * brings and costs. None
+ * - of tiles shorter than the ring, or where each warpgroup has tiles of its own;
+ * - where sums are promoted: there one adds while the tensor core works for the other;
+ * - where C or a matrix comes through the ring: behind the stages that are held back;
+ * - where threads load: nobody has measured it there.
+ */
+int jg_sm90a_lead_stages(const struct jg_trial *trial)
+{
+    const struct jg_derived *derived = &trial->derived;
+    const int stages = trial->config.pipeline.stages;
+    const bool has_one_tile =
+        derived->waves <= 1.0 || trial->config.launch.scheduler == JG_SCHEDULER_SINGLE;
+    const bool ends_together =
+        trial->config.layout.pingpong != 0 || derived->one_multiplies ||
+        jg_split_blocks(trial) < stages || jg_sm90a_promotes(&trial->product) ||
+        derived->output.loads_per_step > 0 || jg_loads_by_threads(&trial->product);
+    const int most = ends_together ? 0 : stages - 1;
+    return has_one_tile ? (int)jg_min(most, count_one_tile_lead(trial)) : most;
 }
 
 /* Before the first stage is full the tensor core has nothing, and registers of a small tile

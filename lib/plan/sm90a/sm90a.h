@@ -122,6 +122,10 @@ bool jg_sm90a_shares_short(const struct jg_trial *trial);
  * though it might when the inputs are used up (jg/sm90a/roles.cuh)? When the way out is
  * chosen. */
 bool jg_sm90a_holds_next(const struct jg_trial *trial);
+/* By how many stages does one math warpgroup end a tile before the other, which then has
+ * products for the tensor core while the first writes D (jg/sm90a/consumer_order.cuh)? When
+ * the way out is chosen. */
+int jg_sm90a_lead_stages(const struct jg_trial *trial);
 /* Are a tile's random numbers drawn before its first stage is full? When it is known how
  * many tiles a CTA has. */
 bool jg_sm90a_draws_ahead(const struct jg_trial *trial);
