@@ -104,6 +104,10 @@ ADDED = [
     ("bf16", "d = dgelu(acc + bias);", 11.3),
     ("bf16", "d = dgelu_tanh(acc + bias);", 14.3),
 ]
+# Random numbers that sm_90a draws while the first loads come: tiles, problems of one wave of them, and calls for a
+# thread, of four words each: ten rounds of two products and two operations, of which the first and last have fewer.
+DRAWN_AHEAD = [("64x128", "1024x1024x1024", 8), ("128x128", "1024x2048x1024", 16)]
+INSTRUCTION_BYTES, PHILOX = 16, 8 * 4
 # Tiles beside whose accumulators there are scales, with an epilogue that computes, and a gated one that
 # quantises for the next layer: words, how often a turn of the loop that multiplies does, and how often it
 # copies scales to tensor memory, 128 rows by 4 blocks of them at a time.
@@ -141,8 +145,7 @@ def candidates(arch, words):
                        r"(?:: slower|: a tie|: predicted)", json.loads(done.stdout)["plan"], re.M)
     expect(len(found) >= 5, "hardly any candidates", done)
     # More of the plain ones.
-    is_plain = words == PROBLEMS[0][0] and arch not in FAMILY
-    step = stride(128 if is_plain else 768)
+    step = stride(128 if words == PROBLEMS[0][0] and arch not in FAMILY else 768)
     # Each row of the list begins at another one.
     first = sum(map(ord, " ".join(words))) % min(step, len(found))
     return found[first::step]
@@ -180,8 +183,7 @@ def check_code(state, arch, way_out):
     # A block of K, 128 bytes, is four multiplications, and overlapping ones have a loop of four and one for the rest.
     turns = [loop["multiplications"] for loop in mma]
     expect(load and (len(mma) == 1 or turns == [16, 4]) and turns[0] % 4 == 0, f"loops: {loops}")
-    expect(all(loop["instructions"] <=
-               longest * max(1, loop["tma_loads"] // 2, loop["multiplications"] // 4)
+    expect(all(loop["instructions"] <= longest * max(1, loop["tma_loads"] // 2, loop["multiplications"] // 4)
                for loop in mma + load), f"long loops: {loops}")
 
 
@@ -213,9 +215,8 @@ def make_test(arch, words, way_out=None):
 
 # The largest kernel that we know: everything in f32, through vectors, in parts of K.
 LARGEST = ["m=8192", "n=8192", "k=1024", "a=bf16", "c=f32", "d=f32", "dynamic=m,n,k", "batch=2",
-           "--epilogue", "aux = acc; d = tanh(acc * u + x) + gelu(acc + bias);",
-           "--operand", "u:column_vector:f32", "--operand", "x:matrix:f32",
-           "--operand", "bias:row_vector:f32", "--operand", "aux:matrix:f32:out",
+           "--epilogue", "aux = acc; d = tanh(acc * u + x) + gelu(acc + bias);", "--operand", "u:column_vector:f32",
+           "--operand", "x:matrix:f32", "--operand", "bias:row_vector:f32", "--operand", "aux:matrix:f32:out",
            "--arch", "sm_100a", "--config", "mma=256x256 cta_group=2 cluster=2x1 split_k=4"]
 # What the compiler's time goes with, and what no busy machine changes; docs/sm100a-budget.md has the
 # seconds. Today 30,976 bytes of machine code, 24,279 lines of PTX.
@@ -238,61 +239,66 @@ def inspect_with_ptx(*words):
 def test_largest_kernel_stays_small():
     need_compiler()
     state, ptx = inspect_with_ptx(*LARGEST)
-    lines = ptx.count("\n")
+    lines, code_bytes = ptx.count("\n"), state["code_bytes"]
     expect(lines <= MOST_PTX_LINES, f"{lines} lines of PTX")
-    code_bytes = state["code_bytes"]
     expect(code_bytes <= MOST_CODE_BYTES, f"{code_bytes} bytes of machine code")
+
+
+def inspect_code(*words):
+    """Facts of a kernel and counts of its instructions."""
+    need_compiler()
+    done = tool("inspect", *words, "--no-cache", "--json")
+    expect_exit(done, 0)
+    state = json.loads(done.stdout)
+    check_facts(state)
+    if "loops" not in state:
+        raise Skip("there is no nvdisasm")
+    return state
 
 
 def make_way_out_test(words, turns, most, size=SIZE):
     def test():
-        need_compiler()
-        done = tool("inspect", size, "bf16", *words, *"--arch sm_100a --config mma=256x256 --no-cache --json".split())
-        expect_exit(done, 0)
-        state = json.loads(done.stdout)
-        if "loops" not in state:
-            raise Skip("there is no nvdisasm")
-        steps = [loop for loop in state["loops"] if loop["tmem_loads"]]
-        expect(len(steps) == 1, "one loop reads tensor memory", done)
-        inner = [loop for loop in state["loops"] if loop["outer"] == steps[0]["address"]]
-        expect(len(inner) == (turns > 0), "loops inside of a step", done)
+        loops = inspect_code(size, "bf16", *words, *"--arch sm_100a --config mma=256x256".split())["loops"]
+        steps = [loop for loop in loops if loop["tmem_loads"]]
+        expect(len(steps) == 1, f"one loop reads tensor memory: {loops}")
+        inner = [loop for loop in loops if loop["outer"] == steps[0]["address"]]
+        expect(len(inner) == (turns > 0), f"loops inside of a step: {loops}")
         count = steps[0]["instructions"] + turns * sum(loop["instructions"] for loop in inner)
-        expect(count <= most, f"{count} instructions for 64 columns", done)
+        expect(count <= most, f"{count} instructions for 64 columns")
     return f"way out {size} {' '.join(words)}", test
 
 
 def make_promoted_test(a_scale, b_scale, most):
     def test():
-        need_compiler()
-        done = tool("inspect", SIZE, "e4m3", "d=bf16", f"a_scale={a_scale}", f"b_scale={b_scale}",
-                    "--arch", "sm_100a", "--config", "mma=256x128 cta_group=2", "--no-cache", "--json")
-        expect_exit(done, 0)
-        state = json.loads(done.stdout)
-        if "loops" not in state:
-            raise Skip("there is no nvdisasm")
+        words = f"e4m3 d=bf16 a_scale={a_scale} b_scale={b_scale} --arch sm_100a".split()
+        state = inspect_code(SIZE, *words, "--config", "mma=256x128 cta_group=2")
         count = max(state["loops"], key=lambda loop: loop["tmem_loads"])["instructions"]
-        expect(count <= most, f"{count} instructions for a block of K", done)
+        expect(count <= most, f"{count} instructions for a block of K")
     return f"promoted sums, scales of {a_scale} and {b_scale}", test
+
+
+def make_drawn_ahead_test(tile, size, calls):
+    def test():
+        def count(seed):
+            """Instructions before the loop that multiplies."""
+            state = inspect_code(size, "bf16", "--epilogue", f"d = uniform({seed}) < 0.5f ? acc : 0.0f;", "--operand",
+                                 "seed:scalar:f32", "--arch", "sm_90a", "--config", f"tile={tile}")
+            (loop,) = [loop for loop in state["loops"] if loop["multiplications"]]
+            return loop["address"] // INSTRUCTION_BYTES
+        ahead, late = count("seed"), count("seed + 0.0f")  # which is no operand
+        expect(ahead - late >= PHILOX * calls, f"{ahead} instructions before products, {late} if not ahead")
+    return f"sm_90a {tile} draws before products", test
 
 
 @functools.lru_cache(maxsize=None)
 def count_instructions(*words):
-    done = tool("inspect", SIZE, "bf16", *words, "--arch", "sm_90a", "--config", ADDED_TILE, "--no-cache", "--json")
-    expect_exit(done, 0)
-    state = json.loads(done.stdout)
-    check_facts(state)
-    if "instructions" not in state:
-        raise Skip("there is no nvdisasm")
-    return state["instructions"]
+    return inspect_code(SIZE, "bf16", *words, "--arch", "sm_90a", "--config", ADDED_TILE)["instructions"]
 
 
 def make_added_test(d_type, snippet, most):
     def test():
-        need_compiler()
-        added = (count_instructions(f"d={d_type}", "--epilogue", snippet,
-                                    "--operand", "bias:row_vector:bf16") -
-                 count_instructions(f"d={d_type}"))
-        each = added / ADDED_PER_THREAD
+        fused = count_instructions(f"d={d_type}", "--epilogue", snippet, "--operand", "bias:row_vector:bf16")
+        each = (fused - count_instructions(f"d={d_type}")) / ADDED_PER_THREAD
         expect(each <= most, f"{each:.2f} instructions for an element")
     return f"sm_90a {d_type} {snippet}", test
 
@@ -339,22 +345,26 @@ def make_vectors_test(config, words):
     return f"sm_90a {config} {' '.join(words)}", test
 
 
+def inspect_two(arch, words, config, name):
+    """Of the kernel of that name, which runs first, and of the product's."""
+    need_compiler()
+    done = tool("inspect", SIZE, *words, "--arch", arch, "--config", config, "--no-cache", "--json")
+    expect_exit(done, 0)
+    kernels = {state["kernel"]: state for state in map(json.loads, done.stdout.splitlines())}
+    expect(len(kernels) == 2, f"{len(kernels)} kernels", done)
+    first = kernels.pop(name)
+    expect(first["local_bytes"] == 0 and first["registers"] <= COPY_REGISTERS, f"the first: {first}")
+    (product,) = kernels.values()
+    check_facts(product)
+    if "mix" not in first:
+        raise Skip("there is no nvdisasm")
+    expect(product["mix"]["tma_load"] > 0, f"the product: {product}")
+    return first, product
+
+
 def make_copy_test(arch, words):
     def test():
-        need_compiler()
-        with Folder() as folder:
-            done = tool("inspect", SIZE, *words, "--arch", arch, "--config", "repack=ab", "--json",
-                        cache=folder.cache)
-        expect_exit(done, 0)
-        kernels = {state["kernel"]: state for state in map(json.loads, done.stdout.splitlines())}
-        expect(len(kernels) == 2, f"{len(kernels)} kernels", done)
-        copy = kernels.pop("jit_gemm_repack")
-        expect(copy["local_bytes"] == 0 and copy["registers"] <= COPY_REGISTERS, f"the copy: {copy}")
-        (product,) = kernels.values()
-        check_facts(product)
-        if "mix" not in copy:
-            raise Skip("there is no nvdisasm")
-        expect(product["mix"]["tma_load"] > 0, f"the product: {product}")
+        copy, _ = inspect_two(arch, words, "repack=ab", "jit_gemm_repack")
         # Both aligned chunks of each of a lane's four, and one store of each.
         expect(copy["opcodes"]["LDG"] >= 8 and copy["opcodes"]["STG"] == 4, f"the copy: {copy['opcodes']}")
     return f"{arch} {' '.join(words)} copied first", test
@@ -362,21 +372,9 @@ def make_copy_test(arch, words):
 
 def make_maps_test(arch, words):
     def test():
-        need_compiler()
-        with Folder() as folder:
-            done = tool("inspect", SIZE, *words, "--arch", arch, "--config", "group_maps=1", "--json",
-                        cache=folder.cache)
-        expect_exit(done, 0)
-        kernels = {state["kernel"]: state for state in map(json.loads, done.stdout.splitlines())}
-        expect(len(kernels) == 2, f"{len(kernels)} kernels", done)
-        maps = kernels.pop("jit_gemm_group_maps")
-        expect(maps["local_bytes"] == 0 and maps["registers"] <= COPY_REGISTERS, f"the maps: {maps}")
-        (product,) = kernels.values()
-        check_facts(product)
-        if "mix" not in maps:
-            raise Skip("there is no nvdisasm")
+        maps, product = inspect_two(arch, words, "group_maps=1", "jit_gemm_group_maps")
         expect(product["mix"]["local_load"] + product["mix"]["local_store"] == 0, f"local memory: {product}")
-        expect(product["mix"]["tma_load"] > 0 and "LDGSTS" not in product["opcodes"], f"the product: {product}")
+        expect("LDGSTS" not in product["opcodes"], f"the product: {product}")
         # Maps of A, B and D are published, a word by each lane, and what TMA keeps of them is given up.
         expect(maps["opcodes"]["ATOMG"] == 3, f"the maps: {maps['opcodes']}")
         expect(product["opcodes"]["UTMACCTL"] >= 2, f"the product: {product['opcodes']}")
@@ -389,6 +387,7 @@ if __name__ == "__main__":
                        [make_promoted_test(*row) for row in PROMOTED] +
                        [make_scaled_sums_test(words) for words in SCALED_SUMS] +
                        [make_added_test(*row) for row in ADDED] +
+                       [make_drawn_ahead_test(*row) for row in DRAWN_AHEAD] +
                        [make_scaled_test(*row) for row in SCALED] +
                        [make_scaled_test(*row, TURN + SHARED_TURN) for row in SHARED_CELLS] +
                        [make_test("sm_100a", words, way_out) for words, way_out in SCALED_PROBLEMS] +
