@@ -13,26 +13,21 @@ struct PhiloxWords {
     u32 w0, w1, w2, w3;
 };
 
-// Ten rounds on a counter. The multipliers and the steps of the key are those of the
-// paper's section 3: found by search; and the golden ratio, and the square root of 3 less
-// 1, times 2^32.
+// Ten rounds on a counter. The steps of the key are those of the paper's section 3: the
+// golden ratio, and the square root of 3 less 1, times 2^32.
 JG_DEVICE PhiloxWords philox4x32_10(PhiloxWords counter, u32 key0, u32 key1)
 {
-    constexpr u32 kMultiplier0 = 0xd2511f53;
-    constexpr u32 kMultiplier1 = 0xcd9e8d57;
     constexpr u32 kKeyStep0 = 0x9e3779b9;
     constexpr u32 kKeyStep1 = 0xbb67ae85;
+    u32 words[4] = {counter.w0, counter.w1, counter.w2, counter.w3};
+    u32 keys0[10], keys1[10];
 #pragma unroll
     for (u32 round = 0; round < 10; ++round) {
-        const u64 product0 = ptx::multiply_wide(counter.w0, kMultiplier0);
-        const u64 product1 = ptx::multiply_wide(counter.w2, kMultiplier1);
-        counter = {
-            static_cast<u32>(product1 >> 32) ^ counter.w1 ^ (key0 + round * kKeyStep0),
-            static_cast<u32>(product1),
-            static_cast<u32>(product0 >> 32) ^ counter.w3 ^ (key1 + round * kKeyStep1),
-            static_cast<u32>(product0)};
+        keys0[round] = key0 + round * kKeyStep0;
+        keys1[round] = key1 + round * kKeyStep1;
     }
-    return counter;
+    ptx::philox_rounds(words, keys0, keys1);
+    return {words[0], words[1], words[2], words[3]};
 }
 
 // A multiple of 2^-24 in [0, 1): as many as the upper 24 bits of a word say. Beside a float

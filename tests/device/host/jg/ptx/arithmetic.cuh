@@ -8,13 +8,13 @@
 #define max_nan           max_nan_by_ptx
 #define exp2_approx       exp2_approx_by_ptx
 #define reciprocal_approx reciprocal_approx_by_ptx
-#define multiply_wide     multiply_wide_by_ptx
+#define philox_rounds     philox_rounds_by_ptx
 #include "kernel_src/jg/ptx/arithmetic.cuh"
 #undef min_nan
 #undef max_nan
 #undef exp2_approx
 #undef reciprocal_approx
-#undef multiply_wide
+#undef philox_rounds
 
 namespace jg::ptx {
 
@@ -28,9 +28,16 @@ inline f32 max_nan(f32 x, f32 y)
 {
     return std::isnan(x) || x > y ? x : y;
 }
-inline u64 multiply_wide(u32 x, u32 y)
+inline void philox_rounds(u32 (&words)[4], const u32 (&keys0)[10], const u32 (&keys1)[10])
 {
-    return u64{x} * y;
+    for (u32 round = 0; round < 10; ++round) {
+        const u64 product0 = u64{words[0]} * 0xd2511f53;
+        const u64 product1 = u64{words[2]} * 0xcd9e8d57;
+        words[0] = static_cast<u32>(product1 >> 32) ^ words[1] ^ keys0[round];
+        words[1] = static_cast<u32>(product1);
+        words[2] = static_cast<u32>(product0 >> 32) ^ words[3] ^ keys1[round];
+        words[3] = static_cast<u32>(product0);
+    }
 }
 inline f32 exp2_approx(f32 x)
 {
