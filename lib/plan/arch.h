@@ -18,6 +18,15 @@
 enum jg_evict_first { JG_EVICT_FIRST_NONE = 0, JG_EVICT_FIRST_A, JG_EVICT_FIRST_B };
 
 /* What follows from a config: sizes that host and device must agree on. */
+/* How math warpgroups go on to the next block of K, where sums are multiplied by scales of
+ * blocks: ScaledBlocks of kernel_src/jg/common/choices.cuh. */
+enum jg_scaled_blocks {
+    JG_SCALED_WAITED,
+    JG_SCALED_PLACED,
+    JG_SCALED_BEHIND,
+    JG_SCALED_OVERLAPPED
+};
+
 struct jg_derived {
     int threads;        /* of a CTA */
     int smem_bytes;     /* dynamic shared memory, a multiple of 1024 */
@@ -43,6 +52,7 @@ struct jg_derived {
                       chip has it */
     int a_rows, b_rows;   /* of a CTA's tiles, that its stages are loaded with */
     int scale_slots;      /* of the ring of scales of blocks; 0 where there is none */
+    enum jg_scaled_blocks scaled_blocks;
     struct jg_row_warps { /* that bring scales of A and of B which lie row by row; 0: they
                              are copied one by one, or there are none */
         int a, b;

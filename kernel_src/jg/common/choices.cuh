@@ -29,6 +29,13 @@ enum class FirstLoads { kNone, kA, kB };
 // The operand that few tiles read, once each: L2 gives its lines up first.
 enum class EvictFirst { kNone, kA, kB };
 
+// How a math warpgroup goes from one block of K to the next where sums are multiplied by
+// scales of blocks (sm90a/scale_reader.cuh): its products are done before the next ones
+// begin, the same with scales at places that are known from block to block, the next
+// block's scales are read behind this one's products, or the tensor core has the next block
+// meanwhile.
+enum class ScaledBlocks { kWaited, kPlaced, kBehind, kOverlapped };
+
 // How scales of blocks lie in memory: those of a row of blocks along K side by side, those
 // of a block of K, in pieces of 128 or 8 rows by 4 blocks, or those of 4 blocks of K
 // (docs/scales.md).

@@ -11,68 +11,24 @@
 
 namespace jg::sm90a {
 
-// Are all sizes constants, and are there no groups? Where they are read the assembler takes
-// other registers for 128 columns that have scales of their own.
+// Does a math warpgroup go from block to block so (lib/plan/sm90a/scaled_form.c)?
 template <class Config>
-constexpr JG_DEVICE bool has_constant_sizes()
+constexpr JG_DEVICE bool goes_on(ScaledBlocks how)
 {
-    return Config::kGroups == 0 && Config::kM > 0 && Config::kN > 0 && Config::kK > 0;
-}
-
-// Where a warpgroup has one multiplication for a block of K, and many columns with scales
-// of their own: are those of the next block read while the tensor core has this one, behind
-// this one's factors? On an H200 384x4096x7168 took 0.93 of the time in 128x96 beside an
-// overlap (0.97 by rows), 448x4096x7168 0.98 in 128x112, groups 0.67 and 0.80 in these,
-// dynamic sizes 0.77; 256x1024x7168 in four parts of K 0.88 in 128x128, 512x2048x7168 0.95
-// in 64x128 in turn, but 1.07 where several warps bring scales that lie by rows; 128x128
-// without parts 0.98 to 1.03 of reads before the products, narrower tiles in turn 1.00 to
-// 1.03.
-template <class Config>
-constexpr JG_DEVICE bool reads_behind()
-{
-    using Partition = MmaPartition<Config>;
     if constexpr (promotes_block_scales<Config>()) {
-        enum : u32 { kColumns = Partition::kMmaColumns };
-        const bool is_wide = kColumns == 128 && has_constant_sizes<Config>();
-        const bool is_copied = count_scale_warps<Config>() == 1;
-        return Config::BBlockScale::kBlockMn == 1 && Partition::kRows == 64 &&
-               Partition::kMmas == 1 &&
-               (Partition::kTurns
-                    ? is_wide && is_copied
-                    : Config::kBlockM >= 128 && ((96 <= kColumns && kColumns <= 112) ||
-                                                 (is_wide && Config::kSplitK > 1)));
+        return Config::kScaledBlocks == how;
     } else {
         return false;
     }
 }
-
-// Where a warpgroup has one multiplication for a block of K: has the tensor core the next
-// block's while this one's products are added up? They are in registers of their own, and
-// the warpgroup holds two stages. For the scales of 128 columns there is no room beside
-// them, so that they are read where they are used: on an H200 that took 1.05 of the time in
-// 128x128, and 0.92 in 64x128 in turn. With few scales 64x128 in turn took 1.06 of the time
-// with an overlap (256x4096x7168), and 128x128 0.89. Beside groups and where all sizes are
-// read those of more than 64 columns were seen to spill.
 template <class Config>
 constexpr JG_DEVICE bool overlaps_blocks()
 {
-    using Partition = MmaPartition<Config>;
-    if constexpr (promotes_block_scales<Config>()) {
-        const bool has_few = Config::BBlockScale::kBlockMn != 1;
-        const bool is_wide = Partition::kMmaColumns == 128 && has_few != Partition::kTurns;
-        const bool has_room =
-            has_few || Partition::kMmaColumns <= 64 ||
-            (Config::kGroups == 0 && (Config::kM > 0 || Config::kN > 0 || Config::kK > 0));
-        return !reads_behind<Config>() && Partition::kRows == 64 && Partition::kMmas == 1 &&
-               has_room && (Partition::kMmaColumns <= 112 || is_wide) &&
-               Config::kStages >= 2 * KTurns<Config>::kWays;
-    } else {
-        return false;
-    }
+    return goes_on<Config>(ScaledBlocks::kOverlapped);
 }
 
-// ... and are two blocks with the tensor core, in runs behind which all is drained, or one,
-// so that nothing has to be? On an H200 512x4096x7168 took 24.3 us in 128x128 with one
+// Are two blocks with the tensor core then, in runs behind which all is drained, or one, so
+// that nothing has to be? On an H200 512x4096x7168 took 24.3 us in 128x128 with one
 // (1x128 and 128x128), 26.1 with two and 27.3 without overlap; 128x112 took 1.04 of the
 // time with one, as narrower tiles did, and 64x64 in turn 1.13.
 template <class Config>
@@ -106,17 +62,16 @@ class ScaleReader {
         // last, or before it; with more the second one hides the wait. On an H200 128x128
         // took 0.86 to 0.89 of the time before it and 1.16 behind the last use, and in two
         // parts of K 1.10 before it.
-        kBehind = reads_behind<Config>(),
+        kBehind = goes_on<Config>(ScaledBlocks::kBehind),
         kRefills = kOverlaps ||
                    (kOfColumns && !kBehind &&
                     (Partition::kTurns || (kColumns <= 96 && Config::kBlockM >= 128))),
         kBefore = kOfColumns && !kRefills && !kBehind && kColumns == 128 &&
                   (Config::kSplitK == 1 || Config::kBlockM == 64),
-        // Where in a slot a thread's scales are is known from block to block. With that
-        // 128x128 took 0.95 to 0.97 of the time on an H200, of groups 1.12, and of dynamic
-        // sizes 1.10 to 1.13.
-        kPlaced = kBehind || (kBefore && has_constant_sizes<Config>()),
+        // Where in a slot a thread's scales are is known from block to block.
+        kPlaced = kBehind || goes_on<Config>(ScaledBlocks::kPlaced),
     };
+    static_assert(!goes_on<Config>(ScaledBlocks::kPlaced) || kBefore, "of 128 columns");
 
     Scales scales; // of the block that is next, where they are read ahead
 

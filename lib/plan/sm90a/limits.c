@@ -738,6 +738,7 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.passes_loads = jg_sm90a_passes_loads(trial);
     trial->derived.k_turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
     trial->derived.row_warps = jg_sm90a_row_warps(trial, trial->derived.passes_items);
+    trial->derived.scaled_blocks = jg_sm90a_scaled_blocks(trial);
     if (!jg_sm90a_check_column_scales(trial) || !check_wide_transpose(trial) ||
         !jg_tiles_count(trial)) {
         return false;

@@ -63,56 +63,7 @@
 #define STREAMED_WEIGHTS_DRAW 0.80
 
 /* Columns of a warpgroup. */
-enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, BEHIND_COLUMNS = 96, NARROW_COLUMNS = 64 };
-
-int jg_sm90a_row_blocks(const struct jg_trial *trial)
-{
-    const int rows = trial->config.layout.tile_m / jg_product_gate_rows(&trial->product);
-    return (int)jg_max(rows / (64 * JG_SM90A_CONSUMERS), 1);
-}
-
-bool jg_sm90a_has_column_scales(const struct jg_product *product)
-{
-    return product->b.scale.kind == JIT_GEMM_SCALE_BLOCK && product->b.scale.block_mn <= 1;
-}
-
-/* As has_constant_sizes (jg/sm90a/scale_reader.cuh). */
-static bool has_constant_sizes(const struct jg_product *product)
-{
-    return product->group_by == JIT_GEMM_GROUP_NONE &&
-           product->m.mode != JIT_GEMM_DIM_DYNAMIC &&
-           product->n.mode != JIT_GEMM_DIM_DYNAMIC &&
-           product->k.mode != JIT_GEMM_DIM_DYNAMIC;
-}
-
-/* As reads_behind there, of one block of 64 rows. */
-static bool reads_behind(const struct jg_trial *trial, int columns)
-{
-    const struct jg_row_warps *warps = &trial->derived.row_warps;
-    const bool is_wide = columns == WIDE_COLUMNS && has_constant_sizes(&trial->product);
-    if (!jg_sm90a_has_column_scales(&trial->product)) {
-        return false;
-    }
-    if (trial->config.layout.k_turns == JG_K_TURNS_TAKEN) {
-        return is_wide && warps->copies + warps->a + warps->b == 1;
-    }
-    return trial->config.layout.tile_m >= 64 * JG_SM90A_CONSUMERS &&
-           ((columns >= BEHIND_COLUMNS && columns <= ODD_COLUMNS) ||
-            (is_wide && trial->config.launch.split_k > 1));
-}
-
-/* As overlaps_blocks there. */
-static bool overlaps(const struct jg_trial *trial, int columns)
-{
-    const bool has_few = !jg_sm90a_has_column_scales(&trial->product);
-    const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
-    const bool has_room = has_few || columns <= NARROW_COLUMNS ||
-                          (trial->product.group_by == JIT_GEMM_GROUP_NONE &&
-                           !jg_sm90a_are_sizes_dynamic(&trial->product));
-    return jg_sm90a_row_blocks(trial) == 1 && has_room && !reads_behind(trial, columns) &&
-           jg_product_gate_rows(&trial->product) == 1 &&
-           (columns <= ODD_COLUMNS || (columns == WIDE_COLUMNS && has_few != turns));
-}
+enum { WIDE_COLUMNS = 128, ODD_COLUMNS = 112, NARROW_COLUMNS = 64 };
 
 /* `columns`: of a warpgroup. */
 static double count_overlapped_clk(const struct jg_trial *trial, int columns)
@@ -164,17 +115,19 @@ double jg_sm90a_next_turns_clk(const struct jg_trial *trial, double rounds)
     return turns ? (rounds - 1.0) * NEXT_TURNS_CLK : 0.0;
 }
 
-/* Where a block's products are done before the next ones begin. */
+/* Where a block's products are done before the next ones begin. `columns`: as if blocks
+ * were not had in turn. */
 static double count_waited_clk(const struct jg_trial *trial, int columns)
 {
+    const enum jg_scaled_blocks form = trial->derived.scaled_blocks;
     const struct jg_product *product = &trial->product;
     const int parts = jg_sm90a_row_blocks(trial) * jg_product_gate_rows(product);
     const bool is_own = jg_sm90a_has_column_scales(product);
     const bool has_one = parts == 1 && trial->config.layout.k_turns != JG_K_TURNS_TAKEN;
     const bool is_behind =
-        has_one && trial->config.launch.split_k == 1 && reads_behind(trial, columns);
+        has_one && trial->config.launch.split_k == 1 && form == JG_SCALED_BEHIND;
     const bool is_unplaced =
-        has_one && is_own && columns == WIDE_COLUMNS && !has_constant_sizes(product);
+        has_one && is_own && columns == WIDE_COLUMNS && form == JG_SCALED_WAITED;
     const double part_clk = (is_behind ? SCALED_BEHIND_PART_CLK : SCALED_PART_CLK) +
                             columns * (is_own ? SCALED_OWN_COLUMN_CLK : SCALED_COLUMN_CLK);
     const double second_part = is_own ? SCALED_OWN_SECOND_PART : SCALED_SECOND_PART;
@@ -185,20 +138,18 @@ static double count_waited_clk(const struct jg_trial *trial, int columns)
 double jg_sm90a_scaled_clk(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_product *product = &trial->product;
-    const int gate_rows = jg_product_gate_rows(product);
-    const bool shares_columns = layout->tile_m / gate_rows < 64 * JG_SM90A_CONSUMERS;
-    const int columns = layout->tile_n / (shares_columns ? JG_SM90A_CONSUMERS : 1);
     const bool turns = layout->k_turns == JG_K_TURNS_TAKEN;
-    if (!jg_product_promotes_scales(product)) {
+    const int columns = jg_sm90a_multiplied_columns(trial);
+    if (!jg_product_promotes_scales(&trial->product)) {
         return 0.0;
     }
-    if (overlaps(trial, turns ? layout->tile_n : columns)) {
-        return jg_larger(count_overlapped_clk(trial, turns ? layout->tile_n : columns),
-                         count_copied_clk(trial));
+    if (trial->derived.scaled_blocks == JG_SCALED_OVERLAPPED) {
+        return jg_larger(count_overlapped_clk(trial, columns), count_copied_clk(trial));
     }
-    return jg_larger(count_waited_clk(trial, columns) * (turns ? TURNS_PART : 1.0),
-                     count_copied_clk(trial));
+    const double waited_clk =
+        turns ? count_waited_clk(trial, columns / JG_SM90A_CONSUMERS) * TURNS_PART
+              : count_waited_clk(trial, columns);
+    return jg_larger(waited_clk, count_copied_clk(trial));
 }
 
 /* Tiles of more rows, and other products, are fitted without. */

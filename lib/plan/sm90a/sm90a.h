@@ -177,6 +177,11 @@ double jg_sm90a_unsure_slowness(const struct jg_trial *trial);
 int jg_sm90a_row_blocks(const struct jg_trial *trial);
 /* Have single columns of the product scales of their own? */
 bool jg_sm90a_has_column_scales(const struct jg_product *product);
+/* Columns of a tile that a math warpgroup multiplies. */
+int jg_sm90a_multiplied_columns(const struct jg_trial *trial);
+/* How they go from block to block, where sums are multiplied by scales: when stages and
+ * warps that bring scales are known. */
+enum jg_scaled_blocks jg_sm90a_scaled_blocks(const struct jg_trial *trial);
 /* Clocks of the math warpgroups for a block of K, whose sums they multiply by scales; 0
  * where there are none. */
 double jg_sm90a_scaled_clk(const struct jg_trial *trial);

@@ -29,6 +29,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9, kLeadStages = 0;
     /* Warps with up to four rows of a lane, and one with more. */
     static constexpr bool kKTurns = false;
+    static constexpr jg::ScaledBlocks kScaledBlocks = jg::ScaledBlocks::kWaited;
     static constexpr u32 kARowWarps = kAMn != 1 || kByColumns ? 0 : kRows == 256 ? 1 : 2;
     static constexpr u32 kBRowWarps =
         kBMn != 1 || !kByColumns || kGroup != 1 || kCols % 32 != 0 ? 0 : 2;
