@@ -50,8 +50,10 @@ struct jg_derived {
                                 there are two; 0: as the chip has it */
     int out_bytes; /* of D that a team has in shared memory, of an output stage; 0: as the
                       chip has it */
-    int a_rows, b_rows;   /* of a CTA's tiles, that its stages are loaded with */
-    int scale_slots;      /* of the ring of scales of blocks; 0 where there is none */
+    int a_rows, b_rows;    /* of a CTA's tiles, that its stages are loaded with */
+    int scale_slots;       /* of the ring of scales of blocks; 0 where there is none */
+    bool scales_in_stages; /* are they those of the input ring's stages, and full with them?
+                            */
     enum jg_scaled_blocks scaled_blocks;
     struct jg_row_warps { /* that bring scales of A and of B which lie row by row; 0: they
                              are copied one by one, or there are none */

@@ -63,15 +63,21 @@ static int count_turn_slots(const struct jg_product *product,
                : TURN_SLOTS;
 }
 
+int64_t jg_scale_slot_bytes(const struct jg_product *product,
+                            const struct jg_config *config)
+{
+    return (int64_t)sizeof(float) *
+           (count_places(&product->a.scale, config->layout.tile_m) +
+            count_places(&product->b.scale, config->layout.tile_n));
+}
+
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,
                                       const struct jg_config *config, int own_slots)
 {
     if (!jg_product_promotes_scales(product)) {
         return (struct jg_scale_ring){0};
     }
-    const int places = count_places(&product->a.scale, config->layout.tile_m) +
-                       count_places(&product->b.scale, config->layout.tile_n);
-    const int64_t slot_bytes = places * (int64_t)sizeof(float) + JG_RING_BARRIER_BYTES;
+    const int64_t slot_bytes = jg_scale_slot_bytes(product, config) + JG_RING_BARRIER_BYTES;
     const bool all_own = has_own(&product->a.scale) && has_own(&product->b.scale);
     const int least = all_own && !product->is_gated ? own_slots : JG_LEAST_SCALE_SLOTS;
     const int64_t slots =

@@ -37,6 +37,9 @@ enum { JG_SCALE_COPY_WARPS = 3 /* all beside the one that loads tiles */ };
 bool jg_shares_scale_copies(const struct jg_product *product,
                             const struct jg_config *config);
 enum { JG_LEAST_SCALE_SLOTS = 2 };
+/* What a block of a tile has. */
+int64_t jg_scale_slot_bytes(const struct jg_product *product,
+                            const struct jg_config *config);
 /* `own_slots`: where rows and columns all have scales of their own, so many at least; but
  * of a gated product, of which 128x128 took 1.04 of the time with them and a stage less. */
 struct jg_scale_ring jg_scale_ring_of(const struct jg_product *product,

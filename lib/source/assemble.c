@@ -363,12 +363,7 @@ static void print_dim(const char *name, const jit_gemm_dim *dim, struct jg_str *
 static const char *const schedulers[] = {[JG_SCHEDULER_STATIC] = "kStatic",
                                          [JG_SCHEDULER_SINGLE] = "kSingle",
                                          [JG_SCHEDULER_CLC] = "kClc"};
-static const char *const scaled_names[] = {[JG_SCALED_WAITED] = "kWaited",
-                                           [JG_SCALED_PLACED] = "kPlaced",
-                                           [JG_SCALED_BEHIND] = "kBehind",
-                                           [JG_SCALED_OVERLAPPED] = "kOverlapped"};
-/* One of the product's matrices, by the numbers of jg_prefetch, jg_evict_first and
- * jit_gemm_weights. */
+/* By the numbers of jg_prefetch, jg_evict_first and jit_gemm_weights. */
 static const char *const matrix_names[] = {"kNone", "kA", "kB"};
 
 static const char *const group_names[] = {[JIT_GEMM_GROUP_NONE] = "kNone",
@@ -517,8 +512,8 @@ static void print_resources(const struct jg_problem *problem,
         print_number("kBRowWarps", derived->row_warps.b, out);
         print_number("kCopyWarps", derived->row_warps.copies, out);
         print_flag("kKTurns", derived->k_turns, out);
-        print_name("ScaledBlocks", "kScaledBlocks", scaled_names[derived->scaled_blocks],
-                   out);
+        print_flag("kScalesInStages", derived->scales_in_stages, out);
+        print_name("ScaledBlocks", "kScaledBlocks", jg_source_loop(derived), out);
     }
     print_name("EvictFirst", "kEvictFirst", matrix_names[derived->evict_first], out);
     print_flag("kOneMultiplies", derived->one_multiplies, out);

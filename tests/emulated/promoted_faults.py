@@ -21,6 +21,9 @@ HALVES = kernel("runs, halves of rows", "270x330x1100 " + BOTH, "tile=128x64 clu
 THREADS = kernel("runs, loaded by threads", f"130x200x770 {BOTH} input_align=2", "tile=128x64 cluster=1x1 stages=3")
 ONE_BY_ONE = kernel("one by one", "270x330x700 " + FEW, "tile=128x128 cluster=1x1 stages=3")
 BEHIND = kernel("behind the products", "270x330x1100 " + BOTH, "tile=128x96 cluster=1x1 stages=3")
+# Both by columns: a stage has the tiles and the scales.
+STAGES = kernel("in stages", f"270x330x1100 {BOTH} b_scale_layout=column", "tile=128x96 cluster=1x1 stages=3")
+PARTS = kernel("in stages, two blocks of rows", f"512x128x600 {BOTH} b_scale_layout=column", "tile=256x128 cluster=1x2 stages=2")
 WIDE = kernel("the same, in turn", f"70x330x1400 {BOTH} b_scale_layout=column", "tile=64x128 k_turns=1 stages=4")
 NO_OVERLAP = kernel("in turn, without overlap", "70x330x700 " + BOTH, "tile=64x160 swap_ab=1 stages=2")
 AHEAD = kernel("two blocks of rows", "270x330x450 " + FEW, "tile=256x128 cluster=1x1 stages=2")
@@ -50,8 +53,9 @@ FAULTS = [
     (RUNS, "scales of two warps' rows", "threadIdx.x / 32 % 4 * 16", "threadIdx.x / 32 % 2 * 16"),
     (RUNS, "one scale for both rows of a thread", "Partition::kMmaRows + i % 2 * 8;", "Partition::kMmaRows;"),
     (AHEAD, "the second rows have the first ones' scales", "return mma / kMmas * 64 +", "return"),
-    (RUNS, "the second's scales are of other columns", "Partition::first_column(consumer_));",
-     "8 * consumer_);"),
+    (RUNS, "the second's scales are of other columns",
+     "return Scales(slot, RowsOfThread{first_row}, Partition::first_column(consumer));",
+     "return Scales(slot, RowsOfThread{first_row}, 8 * consumer);"),
 
     (RUNS, "stages of the other's blocks", "        Turns::next(tiles, taken, k_blocks);\n", ""),
     (ODD, "a stage of the next tile is passed", "        taken += Turns::kWays;\n", ""),
@@ -66,8 +70,8 @@ FAULTS = [
      "                                                  k + Turns::kWays < k_blocks);", "                                                  true);"),
     (THREADS, "copies of threads are not settled", "        settle_copies<Config>();\n    };", "    };"),
 
-    (BEHIND, "behind: a slot is read before it is full", "            reader.await_next();\n            scales =", "            scales ="),
-    (BEHIND, "behind: the first slot is read before it is full", "        reader.await_next();\n        auto scales", "        auto scales"),
+    (BEHIND, "behind: a slot is read before it is full", "            reader.await_next(stages_);\n            scales =", "            scales ="),
+    (BEHIND, "behind: the first slot is read before it is full", "        reader.await_next(stages_);\n        auto scales", "        auto scales"),
     (BEHIND, "behind: the next block's factors", "            add_waited(factors);", "            add_waited(scales.factors());"),
     (BEHIND, "behind: sums are read before they are there",
      "        ptx::wgmma_wait<0>();\n        in_flight_.release();\n        Instruction", "        in_flight_.release();\n        Instruction"),
@@ -76,6 +80,14 @@ FAULTS = [
      "        in_flight_.release();\n        ptx::wgmma_wait<0>();\n        Instruction"),
     (BEHIND, "behind: the last block is left out", "        add_waited(scales.factors());\n    }", "    }"),
     (BEHIND, "behind: scales of the first rows", "(bytes + place.rows)", "(bytes)"),
+    (STAGES, "stages: full without their scales", "(kScales ? scale_fillers<Config>() : 0)", "0"),
+    (STAGES, "stages: one warp of each warpgroup gives them back", "WarpSignals<4 * kReaders, Cluster>",
+     "WarpSignals<kReaders, Cluster>"),
+    (STAGES, "stages: scales of the stage before", "return take(stages.next());",
+     "return take((stages.next() + Config::kStages - 1) % Config::kStages);"),
+    (STAGES, "stages: scales are read before they are there", "        stages.peek();\n", ""),
+    (STAGES, "stages: descriptors of the first one", "a_low_ + stage * kStep", "a_low_"),
+    (PARTS, "stages: scales of the first stage", "return this->of(slots_.slot[stage]);", "return this->of(slots_.slot[0]);"),
     (WIDE, "behind, in turn: the last block of one is left out", "(k_blocks - k + Turns::kWays - 1) / Turns::kWays",
      "(k_blocks - k) / Turns::kWays"),
     (WIDE, "behind, in turn: one has a block that there is not", "(k_blocks - k + Turns::kWays - 1) / Turns::kWays",

@@ -53,4 +53,19 @@ class WarpgroupSignals {
     bool arrives_;
 };
 
+// The same where each of so many warps reads by itself, beside the tensor core.
+template <u32 kWarps, class ClusterT>
+class WarpSignals : public WarpgroupSignals<kWarps, ClusterT, 32> {
+    using Base = WarpgroupSignals<kWarps, ClusterT, 32>;
+
+  public:
+    JG_DEVICE explicit WarpSignals(const ClusterT &cluster) : Base(cluster) {}
+
+    JG_DEVICE void release(u64 *empty) const
+    {
+        __syncwarp();
+        Base::release(empty);
+    }
+};
+
 } // namespace jg

@@ -60,6 +60,15 @@ JG_DEVICE u64 wgmma_descriptor(const void *tile)
            (kLeadingBytes >> 4) << 16 | (kStrideBytes >> 4) << 32 | kSwizzle128 << 62;
 }
 
+// The same of its lower half, which has the address and the leading offset: those of tiles
+// at one distance are at that distance, in 16 bytes.
+template <u64 kStrideBytes>
+JG_DEVICE u64 wgmma_descriptor_of(u32 lower_half)
+{
+    constexpr u64 kSwizzle128 = 1;
+    return static_cast<u64>(lower_half) | (kStrideBytes >> 4) << 32 | kSwizzle128 << 62;
+}
+
 // What to add to a descriptor for the next 32 bytes of K; MN-major: 16 elements of 16 bits.
 template <bool kKMajor>
 JG_DEVICE constexpr u64 wgmma_descriptor_k_step()

@@ -58,8 +58,9 @@ struct ScaleWarp {
     template <class Kernel, class Work>
     static JG_DEVICE void run(const Kernel &kernel, Work &work)
     {
-        ScaleFiller<Config, typename Kernel::ScaleRingT> scales(kernel.params, kernel.shape,
-                                                                kernel.smem.scale_slots);
+        auto &slots = kernel.smem.scale_slots;
+        ScaleFiller<Config, typename Kernel::ScaleRingT> scales(
+            kernel.params, kernel.shape, slots, Kernel::ScaleRingT::producer(slots));
         fill_slots(scales, work);
     }
 };

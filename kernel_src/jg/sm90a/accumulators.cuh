@@ -18,6 +18,19 @@ JG_DEVICE void copy_columns(const Accumulators &acc, const Buffer &buffer, u32 s
 
 namespace jg::sm90a {
 
+// What is added as it is.
+struct PlainSums {
+    template <u32 kRows>
+    JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32,
+                             u32) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            sums[0][i] += parts[0][i];
+        }
+    }
+};
+
 template <class Partition, class A>
 class RegisterAccumulators {
   public:

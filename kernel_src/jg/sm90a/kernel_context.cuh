@@ -6,7 +6,6 @@
 #pragma once
 #include <jg/epilogue/epilogue_for.cuh>
 #include <jg/epilogue/output_frame.cuh>
-#include <jg/pipeline/warpgroup_signals.cuh>
 #include <jg/schedule/scheduler_for.cuh>
 #include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/consumer_order.cuh>
@@ -18,6 +17,7 @@
 #include <jg/sm90a/scaled_blocks.cuh>
 #include <jg/sm90a/short_tile.cuh>
 #include <jg/sm90a/smem.cuh>
+#include <jg/sm90a/stage_ring.cuh>
 #include <jg/tile/tile_loader.cuh>
 
 namespace jg::sm90a {
@@ -36,9 +36,8 @@ struct KernelContext {
     using Turns = KTurns<Config>;
     // Who releases a stage: both math warpgroups, or the one that reads it.
     enum : u32 { kReaders = Config::kOneMultiplies ? 1 : Partition::kTeams / Turns::kWays };
-    using Signals = WarpgroupSignals<kReaders, Cluster>;
-    using Ring = InputRingBuffer<Config::kStages, InputTiles<Config>::kLoadedBytes, Signals,
-                                 stage_fillers<Config>(Roles::kLoadWarps)>;
+    using Stages = StageRing<Config, Cluster, kReaders>;
+    using Ring = typename Stages::Type;
     using ShapeT = Shape<Config, Params>;
     using Mma = MmaOp<Config, typename Ring::Consumer>;
     // Each of two, but the second; those before are other modules'.
@@ -113,7 +112,7 @@ struct KernelContext {
         if constexpr (kHasLoadRing) {
             LoadRing::init_barriers(smem.epilogue_load_ring);
         }
-        if constexpr (kScales) {
+        if constexpr (kScales && !Stages::kScales) {
             ScaleRingT::init_barriers(smem.scales);
         }
         smem.items.init_barriers();
@@ -177,8 +176,7 @@ struct KernelContext {
     JG_DEVICE void load_scales() const
     {
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 1, false);
-        ScaleWarps<Config, ScaleRingT>::run(params, shape, smem.scales, roles.scale_warp(),
-                                            work);
+        Stages::template load_scales<ScaleRingT>(*this, roles.scale_warp(), work);
     }
 
     // The same for inputs that TMA does not take: four warps.
@@ -186,7 +184,8 @@ struct KernelContext {
     {
         auto tiles = input.producer();
         ThreadLoaderOf<Config, Cluster, ShapeT> filler(params, shape, loader, threadIdx.x);
-        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales);
+        ScaleFiller<Config, ScaleRingT> scales(params, shape, smem.scales,
+                                               ScaleRingT::producer(smem.scales));
         RoleWork work(scheduler.load_iterator(), debug::Role::kLoad, 0, threadIdx.x == 0);
         while (work.has_work()) {
             const auto item = work.next();
@@ -357,7 +356,7 @@ struct KernelContext {
             order.hold(left);
             auto stage = tiles.acquire();
             ptx::named_barrier_sync(kPassBarrier + roles.consumer(), 128);
-            if constexpr (kScales) {
+            if constexpr (kScales && !Stages::kScales) {
                 auto slot = scales.acquire();
             }
         }

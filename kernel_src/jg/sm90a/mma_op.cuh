@@ -7,10 +7,11 @@
 #include <jg/pipeline/held_stages.cuh>
 #include <jg/ptx/address.cuh>
 #include <jg/ptx/wgmma.cuh>
+#include <jg/sm90a/accumulators.cuh>
 #include <jg/sm90a/epilogue_partition.cuh>
 #include <jg/sm90a/k_turns.cuh>
 #include <jg/sm90a/scale_reader.cuh>
-#include <jg/tile/input_tiles.cuh>
+#include <jg/sm90a/stage_descriptors.cuh>
 
 namespace jg::sm90a {
 
@@ -57,6 +58,10 @@ class MmaOp {
     enum : bool {
         kOverlaps = overlaps_blocks<Config>(),
         kInRuns = kOverlaps && overlaps_in_runs<Config>(),
+        kScalesInStages = has_scales_in_stages<Config>(),
+        // With more multiplications for a block the reads of scales stood behind all of the
+        // first one's instructions so: on an H200 256x128 took 1.025, 256x48 1.02.
+        kAwaitsAtEnd = kScalesInStages && kDescribesAhead,
     };
     static_assert(!kOverlaps || kDescribesAhead, "descriptors of the next stage");
 
@@ -74,8 +79,8 @@ class MmaOp {
     // ring.
     JG_DEVICE MmaOp(u32 consumer, u32 first_row, const Tiles *tiles, Consumer &stages,
                     Accumulators &acc)
-        : acc_(acc), consumer_(consumer), first_row_(first_row), tiles_(tiles),
-          stages_(stages), in_flight_(stages, HoldNothing())
+        : acc_(acc), descriptors_(consumer, first_row, tiles), stages_(stages),
+          in_flight_(stages, HoldNothing())
     {
         if constexpr (kClears) {
             clear(acc_);
@@ -123,7 +128,7 @@ class MmaOp {
             add_promoted<kBlocks>(
                 stage, [] { return PlainSums(); }, [] {});
         } else {
-            add_in_flight(describe(stage.index()), stage, is_first);
+            add_in_flight(descriptors_.of(stage.index()), stage, is_first);
         }
     }
 
@@ -152,7 +157,7 @@ class MmaOp {
                 reader.scales = reader.take();
             }
         } else if constexpr (Reader::kBefore) {
-            const auto scales = reader.take().multiplied();
+            const auto scales = reader.take(stage.index()).multiplied();
             reader.give_back();
             add_promoted<kBlocks>(
                 stage, [&] { return scales; }, [] {});
@@ -160,7 +165,7 @@ class MmaOp {
             add_promoted<kBlocks>(
                 stage,
                 [&] {
-                    const auto scales = reader.take();
+                    const auto scales = reader.take(stage.index());
                     if constexpr (Reader::Scales::kOwned) {
                         reader.give_back();
                     }
@@ -168,6 +173,22 @@ class MmaOp {
                 },
                 [] {});
             reader.give_back(); // if that was not done yet
+        }
+    }
+
+    // The same for all of an item's blocks, `left`: whether the next stage is full is known
+    // at a block's end, and needs no register from there on.
+    template <u32 kBlocks, class Reader, class Settle>
+    JG_DEVICE void issue_stages(Reader &reader, const Settle &settle, u32 left)
+    {
+        hold_next(settle);
+#pragma unroll 1
+        for (;; --left) {
+            issue_scaled<kBlocks>(in_flight_, reader, false);
+            if (left == 1) {
+                return;
+            }
+            hold_next(settle);
         }
     }
 
@@ -206,19 +227,23 @@ class MmaOp {
     template <class Reader, class Settle>
     JG_DEVICE void issue_behind_scales(Reader &reader, const Settle &settle, u32 left)
     {
-        reader.await_next();
-        auto scales = reader.take_awaited();
+        reader.await_next(stages_);
+        auto scales = reader.take_awaited(stages_);
         const auto start = [&] {
-            hold_next(settle);
-            start_next<0>();
-            reader.give_back();
+            if constexpr (kScalesInStages) {
+                start_seen(settle);
+            } else {
+                hold_next(settle);
+                start_next<0>();
+                reader.give_back();
+            }
         };
         start();
 #pragma unroll 1
         for (; left > 1; --left) {
             const auto factors = scales.factors();
-            reader.await_next();
-            scales = reader.take_awaited();
+            reader.await_next(stages_);
+            scales = reader.take_awaited(stages_);
             add_waited(factors);
             start();
         }
@@ -234,19 +259,6 @@ class MmaOp {
     }
 
   private:
-    // What is added as it is.
-    struct PlainSums {
-        template <u32 kRows>
-        JG_DEVICE void add_group(const f32 *(&parts)[kRows], f32 *(&sums)[kRows], u32,
-                                 u32) const
-        {
-#pragma unroll
-            for (u32 i = 0; i < 4; ++i) {
-                sums[0][i] += parts[0][i];
-            }
-        }
-    };
-
     enum : u64 {
         kRowBlockStep = 8192 >> 4,
         kGateStep = Partition::kMmaRows * 128 >> 4, // to rows of acc1
@@ -263,31 +275,10 @@ class MmaOp {
             acc[mma / kMmas][mma % kMmas * (Partition::kMmaColumns / 2)]);
     }
 
-    template <class Operand>
-    static JG_DEVICE u64 descriptor(const u8 *tile)
-    {
-        using Swizzle = typename Operand::Swizzle;
-        static_assert(Swizzle::kBytes == 128 && Swizzle::kAtom == 16, "its only swizzle");
-        constexpr u32 kLeadingBytes = Operand::kKMajor ? 16 : Operand::kPanelBytes;
-        constexpr u32 kStrideBytes = Swizzle::kGroupRows * Swizzle::kBytes;
-        return ptx::wgmma_descriptor<kLeadingBytes, kStrideBytes>(tile);
-    }
-
-    // What a stage's first multiplication reads.
-    struct Descriptors {
-        u64 a, b;
-    };
-    JG_DEVICE Descriptors describe(u32 stage) const
-    {
-        const Tiles &tiles = tiles_[stage];
-        return {descriptor<InputA<Config>>(tiles.a[0] + first_row_ * 128),
-                descriptor<InputB<Config>>(tiles.b[0] +
-                                           Partition::first_column(consumer_) * 128)};
-    }
     // Those of the stage that is acquired next, here and not where they are used.
     JG_DEVICE void describe_next()
     {
-        next_ = describe(stages_.next());
+        next_ = descriptors_.of(stages_.next());
         ptx::hold(next_.a);
         ptx::hold(next_.b);
     }
@@ -320,7 +311,7 @@ class MmaOp {
     template <u32 kBlocks, class How, class Then>
     JG_DEVICE void add_promoted(Stage &stage, How how, Then then)
     {
-        const Descriptors tiles = kDescribesAhead ? next_ : describe(stage.index());
+        const Descriptors tiles = kDescribesAhead ? next_ : descriptors_.of(stage.index());
         start_part(tiles.a + a_step(0), tiles.b);
         const auto adder = how();
 #pragma unroll
@@ -373,6 +364,16 @@ class MmaOp {
         Stage stage(stages_);
         settle();
         in_flight_.replace_by(stage);
+    }
+    // The same of one that was seen to be full, whose products begin.
+    template <class Settle>
+    JG_DEVICE void start_seen(const Settle &settle)
+    {
+        Stage stage(stages_, HoldSeen());
+        settle();
+        in_flight_.replace_by(stage);
+        start_part<0>(next_.a, next_.b);
+        describe_next();
     }
     // Of the stage that was acquired last.
     template <u32 kWhich>
@@ -440,8 +441,7 @@ class MmaOp {
     }
 
     Accumulators &acc_;
-    u32 consumer_, first_row_;
-    const Tiles *tiles_;
+    const StageDescriptors<Config> descriptors_;
     Consumer &stages_;
     Stage in_flight_;
     Descriptors next_ = {}; // where they are made ahead

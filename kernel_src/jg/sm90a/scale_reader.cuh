@@ -38,10 +38,10 @@ constexpr JG_DEVICE bool overlaps_in_runs()
     return Partition::kTurns || Partition::kMmaColumns < 128;
 }
 
-template <class Config, class Slots, class Ring>
-class ScaleReader {
+// What a thread has of a slot, and when.
+template <class Config>
+struct ScalesOfThread {
     using Partition = MmaPartition<Config>;
-    using Turns = KTurns<Config>;
     enum : u32 {
         kMmas = Partition::kMmas,
         kCount = Partition::kRows / 64 * kMmas, // multiplications of a block
@@ -50,8 +50,6 @@ class ScaleReader {
     enum : bool { kOverlaps = overlaps_blocks<Config>() };
     // Columns of a warpgroup whose own scales a thread has registers for.
     enum : u32 { kMostHeld = kOverlaps ? 112 : Partition::kTurns ? 160 : 128 };
-
-  public:
     enum : bool { kHolds = kMmas == 1 && kColumns <= kMostHeld };
     using Scales = BlockScales<Config, 2 * kCount, kColumns, kHolds>;
     enum : bool {
@@ -73,61 +71,6 @@ class ScaleReader {
     };
     static_assert(!goes_on<Config>(ScaledBlocks::kPlaced) || kBefore, "of 128 columns");
 
-    Scales scales; // of the block that is next, where they are read ahead
-
-    JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &ring,
-                          u32 k_blocks)
-        : slots_(slots), ring_(ring), slot_(ring, HoldNothing()), consumer_(consumer),
-          first_row_(first_row), k_(Turns::first(consumer)), k_blocks_(k_blocks)
-    {
-        const bool has_blocks = k_ < k_blocks;
-        if (kAhead && has_blocks) {
-            scales = take().multiplied();
-            give_back();
-        } else if (kRefills && has_blocks) {
-            scales = take();
-        }
-        if constexpr (kPlaced) {
-            place_ = Scales::place_of(RowsOfThread{first_row},
-                                      Partition::first_column(consumer));
-        }
-    }
-    // Blocks until the next slot is full, and takes it later: where kBehind.
-    JG_DEVICE void await_next()
-    {
-        ring_.peek();
-    }
-    JG_DEVICE Scales take_awaited()
-    {
-        auto taken = ring_.acquire_seen();
-        return read(taken);
-    }
-    // Those of the next slot, which stays with this reader.
-    JG_DEVICE Scales take()
-    {
-        auto taken = ring_.acquire();
-        return read(taken);
-    }
-    JG_DEVICE void give_back()
-    {
-        slot_.release();
-    }
-
-  private:
-    JG_DEVICE Scales read(HeldStages<Ring> &taken)
-    {
-        slot_.replace_by(taken);
-        Turns::next(ring_, k_, k_blocks_);
-        k_ += Turns::kWays;
-        const auto &slot = slots_.slot[slot_.index()];
-        if constexpr (kPlaced) {
-            return Scales(slot, RowsOfThread{first_row_}, place_);
-        } else {
-            return Scales(slot, RowsOfThread{first_row_},
-                          Partition::first_column(consumer_));
-        }
-    }
-
     // Rows of the tile that a thread has of each multiplication: two.
     struct RowsOfThread {
         u32 first_row; // of the warpgroup
@@ -143,12 +86,122 @@ class ScaleReader {
         }
     };
 
+    JG_DEVICE ScalesOfThread(u32 consumer, u32 first_row)
+        : consumer(consumer), first_row(first_row)
+    {
+        if constexpr (kPlaced) {
+            place = Scales::place_of(RowsOfThread{first_row},
+                                     Partition::first_column(consumer));
+        }
+    }
+    template <class Slot>
+    JG_DEVICE Scales of(const Slot &slot) const
+    {
+        if constexpr (kPlaced) {
+            return Scales(slot, RowsOfThread{first_row}, place);
+        } else {
+            return Scales(slot, RowsOfThread{first_row}, Partition::first_column(consumer));
+        }
+    }
+
+    u32 consumer, first_row;
+    typename Scales::Place place; // of the thread's, where kPlaced
+};
+
+// From a ring of their own.
+template <class Config, class Slots, class Ring, bool = has_scales_in_stages<Config>()>
+class ScaleReader : public ScalesOfThread<Config> {
+    using Own = ScalesOfThread<Config>;
+    using Turns = KTurns<Config>;
+
+  public:
+    using Scales = typename Own::Scales;
+
+    Scales scales; // of the block that is next, where they are read ahead
+
+    JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &ring,
+                          u32 k_blocks)
+        : Own(consumer, first_row), slots_(slots), ring_(ring), slot_(ring, HoldNothing()),
+          k_(Turns::first(consumer)), k_blocks_(k_blocks)
+    {
+        const bool has_blocks = k_ < k_blocks;
+        if (Own::kAhead && has_blocks) {
+            scales = take().multiplied();
+            give_back();
+        } else if (Own::kRefills && has_blocks) {
+            scales = take();
+        }
+    }
+    // Blocks until the next slot is full, and takes it later: where kBehind.
+    template <class Stages>
+    JG_DEVICE void await_next(const Stages &)
+    {
+        ring_.peek();
+    }
+    template <class Stages>
+    JG_DEVICE Scales take_awaited(const Stages &)
+    {
+        auto taken = ring_.acquire_seen();
+        return read(taken);
+    }
+    // Those of the next slot, which stays with this reader: of a stage of tiles that is
+    // full.
+    JG_DEVICE Scales take(u32 = 0)
+    {
+        auto taken = ring_.acquire();
+        return read(taken);
+    }
+    JG_DEVICE void give_back()
+    {
+        slot_.release();
+    }
+
+  private:
+    JG_DEVICE Scales read(HeldStages<Ring> &taken)
+    {
+        slot_.replace_by(taken);
+        Turns::next(ring_, k_, k_blocks_);
+        k_ += Turns::kWays;
+        return this->of(slots_.slot[slot_.index()]);
+    }
+
     const Slots &slots_;
     Ring &ring_;
     HeldStages<Ring> slot_;
-    u32 consumer_, first_row_;
-    u32 k_, k_blocks_;             // the next block, of all
-    typename Scales::Place place_; // of the thread's, where kPlaced
+    u32 k_, k_blocks_; // the next block, of all
+};
+
+// From stages of tiles, which go back by themselves.
+template <class Config, class Slots, class Ring>
+class ScaleReader<Config, Slots, Ring, true> : public ScalesOfThread<Config> {
+    using Own = ScalesOfThread<Config>;
+    static_assert(!Own::kAhead && !Own::kRefills, "read when the tiles are there");
+
+  public:
+    using Scales = typename Own::Scales;
+
+    JG_DEVICE ScaleReader(u32 consumer, u32 first_row, const Slots &slots, Ring &, u32)
+        : Own(consumer, first_row), slots_(slots)
+    {
+    }
+    template <class Stages>
+    JG_DEVICE void await_next(const Stages &stages)
+    {
+        stages.peek();
+    }
+    template <class Stages>
+    JG_DEVICE Scales take_awaited(const Stages &stages)
+    {
+        return take(stages.next());
+    }
+    JG_DEVICE Scales take(u32 stage)
+    {
+        return this->of(slots_.slot[stage]);
+    }
+    JG_DEVICE void give_back() {}
+
+  private:
+    const Slots &slots_;
 };
 
 } // namespace jg::sm90a

@@ -51,6 +51,8 @@ JG_DEVICE void multiply_scaled(Mma &mma, Tiles &tiles, Scales &scales,
             mma.issue_behind_scales(reader, settle,
                                     (k_blocks - k + Turns::kWays - 1) / Turns::kWays);
         }
+    } else if constexpr (Mma::kAwaitsAtEnd) {
+        mma.template issue_stages<kRowBlocks>(reader, settle, k_blocks);
     } else if constexpr (Mma::kOverlaps) {
         enum : u32 { kRun = kBlocksOfRun * Turns::kWays };
         if constexpr (!Mma::kInRuns) {

@@ -93,10 +93,11 @@ class ScaleFiller {
     // `warp`: among those that copy.
     template <class Params, class ShapeT>
     JG_DEVICE ScaleFiller(const Params &params, const ShapeT &shape,
-                          ScaleSlots<Config> &slots, u32 warp = 0)
+                          ScaleSlots<Config> &slots, const typename Ring::Producer &ring,
+                          u32 warp = 0)
         : a_param_(params.a_scale), b_param_(params.b_scale), index_(params.a_rows),
           index_count_(params.a_row_count), m_(shape.m), n_(shape.n), k_(shape.k),
-          warp_(warp), ring_(Ring::producer(slots)), slots_(slots)
+          warp_(warp), ring_(ring), slots_(slots)
     {
     }
 

@@ -29,29 +29,36 @@ class RowScaleFiller {
     // Rows of both accumulators of a gated product lie at no one distance.
     enum : bool { kEvenly = Operand::kGateRows == 0 };
     // Beside what reads groups and sizes four blocks of three and four rows were seen to
-    // spill.
+    // spill, and where a lane may lack one in a cluster.
     enum : bool {
         kReadsSizes = Config::kN == 0 || Config::kK == 0,
-        kReadsAll = Config::kM == 0 && Config::kN == 0 && Config::kK == 0,
-        kIsTight = Config::kGroups > 0 ? kReadsSizes || !kOfA : kReadsAll,
+        kReadsBoth = Config::kN == 0 && Config::kK == 0,
+        kIsRagged = (kOfA ? Slot::kACount : Slot::kBCount) % 32 != 0 &&
+                    Config::kClusterM * Config::kClusterN > 1,
+        kIsTight = Config::kGroups > 0 ? kReadsSizes || !kOfA
+                                       : kReadsBoth && (Config::kM == 0 || !kOfA),
     };
     enum : u32 {
         kCount = kOfA ? Slot::kACount : Slot::kBCount,
         kStep =
             32 * (kOfA ? Config::kARowWarps : Config::kBRowWarps), // to a lane's next row
         kOwn = (kCount + kStep - 1) / kStep,                       // rows of a lane
-        kAtOnce = kOwn <= (kIsTight ? 2 : 4) ? 4 : 2,              // blocks of K
-        kApart = kOwn <= 3 ? kAtOnce : 1,                          // not in whole words
+        kAtOnce = kOwn <= (kIsTight    ? 2
+                           : kIsRagged ? 3
+                                       : 4)
+                      ? 4
+                      : 2,                // blocks of K
+        kApart = kOwn <= 3 ? kAtOnce : 2, // not in whole words
     };
 
   public:
     // `warp`: among those that do so.
     template <class Params, class ShapeT>
     JG_DEVICE RowScaleFiller(const Params &params, const ShapeT &shape,
-                             ScaleSlots<Config> &slots, u32 warp)
+                             ScaleSlots<Config> &slots, const typename Ring::Producer &ring,
+                             u32 warp)
         : param_(kOfA ? params.a_scale : params.b_scale), rows_(kOfA ? shape.m : shape.n),
-          k_(shape.k), first_(32 * warp + threadIdx.x % 32), ring_(Ring::producer(slots)),
-          slots_(slots)
+          k_(shape.k), first_(32 * warp + threadIdx.x % 32), ring_(ring), slots_(slots)
     {
     }
 

@@ -81,19 +81,24 @@ struct ScaleSignals {
     }
 };
 
-template <class Config, bool>
-struct ScaleSlots {
-    enum : u32 { kCount = Config::kScaleSlots };
+// No barriers where the slots are those of stages of tiles.
+template <u32 kCount>
+struct ScaleBarriers {
     RingBarriers<kCount> ring;
-    ScaleSlot<Config> slot[kCount];
+};
+template <>
+struct alignas(8) ScaleBarriers<0> {
+};
+
+template <class Config, bool>
+struct ScaleSlots
+    : ScaleBarriers<has_scales_in_stages<Config>() ? 0 : Config::kScaleSlots> {
+    ScaleSlot<Config> slot[Config::kScaleSlots];
 };
 template <class Config, u32 kReaders, bool>
 class ScaleRing {
-    enum : u32 { // of a slot: lanes of the warp that copies, and warps of rows
-        kFillers = (copies_scales<Config>() ? 32 : 0) + row_scale_warps<Config>()
-    };
     using Ring = InputRingBuffer<Config::kScaleSlots, sizeof(ScaleSlot<Config>),
-                                 ScaleSignals<kReaders>, kFillers>;
+                                 ScaleSignals<kReaders>, scale_fillers<Config>()>;
 
   public:
     using Producer = typename Ring::Producer;

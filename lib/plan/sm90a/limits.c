@@ -180,16 +180,20 @@ struct jg_smem jg_sm90a_smem(const struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_team_columns columns = jg_sm90a_team_columns(trial);
+    const bool in_stages = jg_sm90a_has_scales_in_stages(trial);
     return (struct jg_smem){
         .stage_blocks = 1,
         .residents = config->launch.resident,
-        .stage_bytes =
-            stage_bytes_of(trial) + line_ends_bytes_of(trial) + JG_RING_BARRIER_BYTES,
+        .stage_bytes = stage_bytes_of(trial) + line_ends_bytes_of(trial) +
+                       JG_RING_BARRIER_BYTES +
+                       (in_stages ? jg_scale_slot_bytes(&trial->product, config) : 0),
         .other_bytes =
             (int64_t)JG_SM90A_CONSUMERS * config->storage.out_stages * out_bytes(trial) +
             (int64_t)count_load_stages(trial) *
                 (OUTPUT_ROWS * JG_ROW_BYTES + JG_RING_BARRIER_BYTES) +
-            jg_scale_ring_of(&trial->product, config, JG_SM90A_OWN_SLOTS).bytes +
+            (in_stages
+                 ? 0
+                 : jg_scale_ring_of(&trial->product, config, JG_SM90A_OWN_SLOTS).bytes) +
             jg_cluster_sums_bytes(trial, &columns, MATH_WARPS, has_sums_in_ring(trial)) +
             jg_sm90a_turn_bytes(trial) + jg_groups_smem_bytes(trial->problem) +
             jg_row_indices_bytes(trial) +
@@ -723,8 +727,11 @@ bool jg_sm90a_derive(struct jg_trial *trial)
                                                               ? JG_SM90A_HALF_REGISTERS
                                                               : MAX_REGISTERS,
                                          .sum_fraction_bits = count_fraction_bits(trial)};
+    trial->derived.scales_in_stages = jg_sm90a_has_scales_in_stages(trial);
     trial->derived.scale_slots =
-        jg_scale_ring_of(&trial->product, &trial->config, JG_SM90A_OWN_SLOTS).slots;
+        trial->derived.scales_in_stages
+            ? stages
+            : jg_scale_ring_of(&trial->product, &trial->config, JG_SM90A_OWN_SLOTS).slots;
     trial->derived.accumulate = trial->product.accumulate;
     trial->derived.promotes_sums = jg_sm90a_promotes(&trial->product);
     trial->derived.team_columns = columns.count;

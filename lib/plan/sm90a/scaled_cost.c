@@ -124,8 +124,9 @@ static double count_waited_clk(const struct jg_trial *trial, int columns)
     const int parts = jg_sm90a_row_blocks(trial) * jg_product_gate_rows(product);
     const bool is_own = jg_sm90a_has_column_scales(product);
     const bool has_one = parts == 1 && trial->config.layout.k_turns != JG_K_TURNS_TAKEN;
-    const bool is_behind =
-        has_one && trial->config.launch.split_k == 1 && form == JG_SCALED_BEHIND;
+    /* 128 columns gained by it what 256x128 has gained since stages have the scales. */
+    const bool is_behind = has_one && trial->config.launch.split_k == 1 &&
+                           form == JG_SCALED_BEHIND && columns < WIDE_COLUMNS;
     const bool is_unplaced =
         has_one && is_own && columns == WIDE_COLUMNS && form == JG_SCALED_WAITED;
     const double part_clk = (is_behind ? SCALED_BEHIND_PART_CLK : SCALED_PART_CLK) +

@@ -180,8 +180,9 @@ bool jg_sm90a_has_column_scales(const struct jg_product *product);
 /* Columns of a tile that a math warpgroup multiplies. */
 int jg_sm90a_multiplied_columns(const struct jg_trial *trial);
 /* How they go from block to block, where sums are multiplied by scales: when stages and
- * warps that bring scales are known. */
+ * warps that bring scales are known. And whether stages have these scales. */
 enum jg_scaled_blocks jg_sm90a_scaled_blocks(const struct jg_trial *trial);
+bool jg_sm90a_has_scales_in_stages(const struct jg_trial *trial);
 /* Clocks of the math warpgroups for a block of K, whose sums they multiply by scales; 0
  * where there are none. */
 double jg_sm90a_scaled_clk(const struct jg_trial *trial);

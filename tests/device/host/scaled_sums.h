@@ -28,7 +28,7 @@ struct ScaledConfig : OutputConfig<f32, kRows, kCols, kGroup, false> {
     static constexpr bool kAByColumns = kByColumns, kBByColumns = !kByColumns;
     static constexpr u32 kBlockK = 128, kAccStages = 2, kScaleSlots = 9, kLeadStages = 0;
     /* Warps with up to four rows of a lane, and one with more. */
-    static constexpr bool kKTurns = false;
+    static constexpr bool kKTurns = false, kScalesInStages = false;
     static constexpr jg::ScaledBlocks kScaledBlocks = jg::ScaledBlocks::kWaited;
     static constexpr u32 kARowWarps = kAMn != 1 || kByColumns ? 0 : kRows == 256 ? 1 : 2;
     static constexpr u32 kBRowWarps =
@@ -74,7 +74,8 @@ class FilledSlots {
         Ring::init_barriers(slots());
         for (u32 warp = 0; warp < jg::copying_warps<Config>(); ++warp) {
             fill(item, [&] {
-                return jg::ScaleFiller<Config, Ring>(params, shape, slots(), warp);
+                return jg::ScaleFiller<Config, Ring>(params, shape, slots(),
+                                                     Ring::producer(slots()), warp);
             });
         }
         fill_rows<true, Config::kARowWarps>(params, shape, item);
@@ -123,8 +124,8 @@ class FilledSlots {
         if constexpr (kWarps > 0) {
             for (u32 warp = 0; warp < kWarps; ++warp) {
                 fill(item, [&] {
-                    return jg::RowScaleFiller<Config, Ring, kOfA>(params, shape, slots(),
-                                                                  warp);
+                    return jg::RowScaleFiller<Config, Ring, kOfA>(
+                        params, shape, slots(), Ring::producer(slots()), warp);
                 });
             }
         }
