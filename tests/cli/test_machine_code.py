@@ -47,8 +47,8 @@ FULL = {"tile=128x192 pingpong=1 cluster=2x1": [
             ["bf16", "d=mxfp8"], ["bf16", "d=mxfp8", "epilogue=bias_residual", "dynamic=m,n,k"]], "row_boxes=1": [["e4m3", "a_scale=1x128", "b_scale=128x128", "a_rows=indexed", "dynamic=m,n,k"]],
         "tile=128x256": [["bf16", "groups=8", "dynamic=k"], ["bf16", "groups=8", "group_by=counts", "dynamic=m,n,k"]],
         "tile=128x256 cluster=2x1 split_k=16 split_order=parallel": [["bf16", "c=f32", "d=f32", "dynamic=m,n,k"]],
-        "tile=128x112": [[*OF_ROWS, "groups=8"], ["4096x4096x768", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"]],
-        "tile=128x96": [[*OF_ROWS, "groups=8", "group_by=counts", "dynamic=n,k"]], **dict.fromkeys(("tile=128x128", "tile=64x64 k_turns=1"), [[*OF_ROWS, "dynamic=m,n,k"]])}
+        "tile=128x112": [[*OF_ROWS, "groups=8"], [*OF_ROWS, "dynamic=n,k"], ["4096x4096x768", "e4m3", "d=bf16", "a_scale=1x128", "b_scale=128x128"]],
+        "tile=128x96": [[*OF_ROWS, "groups=8", "group_by=counts", "dynamic=n,k"]], "tile=128x112 cluster=1x2": [OF_ROWS], **dict.fromkeys(("tile=128x128", "tile=64x64 k_turns=1"), [[*OF_ROWS, "dynamic=m,n,k"]])}
 # Inputs that threads load: nothing may be spilled, whatever they load and how.
 THREAD_LOADS = [["bf16", "input_align=2"], ["bf16", "layout=tt", "input_align=4"], ["e4m3", "input_align=1"], ["s8", "input_align=2"],
                 ["tf32", "input_align=4"], ["bf16", "c=bf16", "groups=8", "group_by=pointers"], ["tf32", "groups=8", "group_by=pointers"],
