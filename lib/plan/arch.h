@@ -17,7 +17,6 @@
  * the other, so that no more than two tiles read an element of it. */
 enum jg_evict_first { JG_EVICT_FIRST_NONE = 0, JG_EVICT_FIRST_A, JG_EVICT_FIRST_B };
 
-/* What follows from a config: sizes that host and device must agree on. */
 /* How math warpgroups go on to the next block of K, where sums are multiplied by scales of
  * blocks: ScaledBlocks of kernel_src/jg/common/choices.cuh. */
 enum jg_scaled_blocks {
@@ -27,6 +26,7 @@ enum jg_scaled_blocks {
     JG_SCALED_OVERLAPPED
 };
 
+/* What follows from a config: sizes that host and device must agree on. */
 struct jg_derived {
     int threads;        /* of a CTA */
     int smem_bytes;     /* dynamic shared memory, a multiple of 1024 */
