@@ -177,31 +177,34 @@ Test(group_scales, scales_of_a_begin_where_the_problem_says, .timeout = 300)
     jit_gemm_context_destroy(&context);
 }
 
+enum { FALLING_ROWS = 300 }; /* of three bands */
+
 /* Numbers that fall, and the groups that have rows beside them: bands of those that have
  * none lie in the others', and before them. */
 static const struct {
     int32_t numbers[GROUPS];
     int begin[GROUPS], end[GROUPS];
-} falling[] = {{{ROWS, 0, ROWS, ROWS}, {0}, {ROWS}},
+} falling[] = {{{FALLING_ROWS, 0, FALLING_ROWS, FALLING_ROWS}, {0}, {FALLING_ROWS}},
                {{130, -5, 135, 0}, {0}, {130}},
                {{2, 133, 1, 139}, {0, 2}, {2, 133}},
-               {{131, 130, 131, 139}, {0, 0, 0, 131}, {131, 0, 0, 139}}};
+               {{131, 130, 131, 139}, {0, 0, 0, 131}, {131, 0, 0, 139}},
+               {{299, 1, 290, 299}, {0}, {299}}};
 
 /* As in expect_scales_of_a(), with scales that lie as A's rows do. */
 static void expect_packed_scales(jit_gemm_context *context, size_t which)
 {
-    static uint8_t scales[ROWS * BLOCKS];
-    static float d[ROWS][COLUMNS];
+    static uint8_t scales[FALLING_ROWS * BLOCKS];
+    static float d[FALLING_ROWS][COLUMNS];
     const jit_gemm_problem problem =
-        emulated_problem("m=140 n=128 k=128 mxfp8 d=f32 groups=4 a_scale_layout=row");
+        emulated_problem("m=300 n=128 k=128 mxfp8 d=f32 groups=4 a_scale_layout=row");
     jit_gemm *gemm = emulated_create(context, &problem);
-    for (int row = 0; row < ROWS; row++) {
+    for (int row = 0; row < FALLING_ROWS; row++) {
         memset(&scales[row * BLOCKS], ONE + row % 7, BLOCKS);
     }
     const int32_t *numbers = falling[which].numbers;
     const jit_gemm_args args = {
         .struct_size = sizeof(args),
-        .a = {.pointer = fill(context, E4M3_ONE, ROWS * K)},
+        .a = {.pointer = fill(context, E4M3_ONE, FALLING_ROWS * K)},
         .b = {.pointer = fill(context, E4M3_ONE, GROUPS * COLUMNS * K)},
         .d = {.pointer = fill(context, NO_SCALE, sizeof(d))},
         .a_scale = {.pointer = emulated_upload(context, scales, sizeof(scales))},
@@ -212,7 +215,7 @@ static void expect_packed_scales(jit_gemm_context *context, size_t which)
     emulated_check(jit_gemm_run(gemm, &args, NULL));
 
     emulated_check(jit_gemm_device_download(context, d, args.d.pointer, sizeof(d)));
-    for (int row = 0; row < ROWS; row++) {
+    for (int row = 0; row < FALLING_ROWS; row++) {
         bool has_group = false;
         for (int group = 0; group < GROUPS; group++) {
             has_group |=
