@@ -8,14 +8,11 @@ Usage: test_drain_faults.py JIT_GEMM EMULATOR NVRTC
 
 Prints TAP.
 """
-from functools import partial
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import pool  # noqa: E402
-from planted_faults import Kernels, report  # noqa: E402
+from planted_faults import report_by_kernel  # noqa: E402
 
 SM90A = ["512x256x320", "bf16", "--arch", "sm_90a", "--config"]
 SM100A = ["512x256x320", "bf16", "--arch", "sm_100a", "--config"]
@@ -39,15 +36,4 @@ FAULTS = [
     ("parts of K wait for no reader", "Storage::wait(storage.ended[warp], 2);", "", PARTS),
 ]
 
-
-def main():
-    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-    with tempfile.TemporaryDirectory(prefix="jit_gemm_drain_faults_") as holder, pool() as workers:
-        kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(KERNELS, "drain")
-        jobs += [(f"{name}: {kernel}", partial(kernels.seen_in, {kernel: KERNELS[kernel]}, before, after))
-                 for name, before, after, shown in FAULTS for kernel in shown]
-        sys.exit(report(workers, jobs, [row[:3] for row in FAULTS]))
-
-
-main()
+sys.exit(report_by_kernel(sys.argv[1:], KERNELS, FAULTS))

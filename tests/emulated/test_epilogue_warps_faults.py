@@ -7,14 +7,11 @@ Usage: test_epilogue_warps_faults.py JIT_GEMM EMULATOR NVRTC
 
 Prints TAP.
 """
-from functools import partial
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from emulated_runs import pool  # noqa: E402
-from planted_faults import Kernels, report  # noqa: E402
+from planted_faults import report_by_kernel  # noqa: E402
 
 CHIP = ["--arch", "sm_100a", "--config"]
 ROWS, HALVES = "rows", "halves, transposed"
@@ -38,15 +35,4 @@ FAULTS = [
      "1 + team", (HALVES,)),
 ]
 
-
-def main():
-    tool, emulator, nvrtc = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-    with tempfile.TemporaryDirectory(prefix="jit_gemm_epilogue_warps_") as holder, pool() as workers:
-        kernels = Kernels(tool, emulator, nvrtc, holder)
-        jobs = kernels.all_unchanged(KERNELS, "warps")
-        jobs += [(f"{name}: {kernel}", partial(kernels.seen_in, {kernel: KERNELS[kernel]}, before, after))
-                 for name, before, after, shown in FAULTS for kernel in shown]
-        sys.exit(report(workers, jobs, [row[:3] for row in FAULTS]))
-
-
-main()
+sys.exit(report_by_kernel(sys.argv[1:], KERNELS, FAULTS))

@@ -71,19 +71,19 @@ Test(epilogue_warps, what_has_no_kernel_is_refused_with_the_reason)
     static const struct {
         const char *problem, *config, *reason;
     } rows[] = {
-        {"512x512x512 bf16", "mma=64x64", "a CTA of 64 rows has four warps' lanes"},
+        {"512x512x512 bf16", "mma=64x64", "four warps read all lanes of a CTA of 64 rows"},
         {"512x512x512 bf16", "mma=128x64 cta_group=2",
-         "a CTA of 64 rows has four warps' lanes"},
+         "four warps read all lanes of a CTA of 64 rows"},
         {"512x512x512 e4m3 a_scale=1x128 b_scale=1x128", "mma=128x128 cta_group=1",
-         "sums that are multiplied by scales of blocks are those of four warps"},
+         "four warps multiply sums by scales of blocks"},
         {"512x512x4096 bf16 workspace=64m", "mma=256x128 split_k=2",
-         "parts of K are added up by four warps"},
+         "four warps add up parts of K"},
         {"4096x4096x4096 mxfp8 d=bf16", "mma=256x256 acc_stages=2",
-         "accumulators that share columns are read by four warps: acc_stages=1"},
+         "four warps read accumulators that share columns: acc_stages=1"},
         {"512x512x512 e4m3 d_scale=128x128", "mma=256x256",
-         "all warps of such a block of D's scales are four"},
+         "a block of D's scales that all warps of a tile share is one of four warps"},
         {"512x512x512 e4m3 d_scale=1x128", "mma=128x128 cta_group=1 swap_ab=1",
-         "all warps of such a block of D's scales are four"},
+         "a block of D's scales that all warps of a tile share is one of four warps"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct jg_arch *arch = jg_arch_find("sm_100a");

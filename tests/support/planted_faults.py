@@ -7,8 +7,9 @@ pair: who showed it, and what is wrong if nobody did.
 from functools import partial
 import pathlib
 import subprocess
+import tempfile
 
-from emulated_runs import FINDING, Runner, clean_environment, complaint, print_result
+from emulated_runs import FINDING, Runner, clean_environment, complaint, pool, print_result
 from strides import in_turn, stride
 
 KERNEL_SRC = pathlib.Path(__file__).resolve().parents[2] / "kernel_src"
@@ -83,3 +84,14 @@ def report(workers, jobs, faults, modules=()):
     wrong = missing(faults, modules)
     print_result(len(jobs) + 1, "every fault can be planted", wrong)
     return 1 if failed or wrong else 0
+
+
+def report_by_kernel(words, kernels, faults):
+    """The whole suite of faults that each of the kernels behind them has to show. `words`: the tool, the emulator and the
+    compiler that plants them."""
+    with tempfile.TemporaryDirectory(prefix="jit_gemm_faults_") as folder, pool() as workers:
+        planted = Kernels(*(pathlib.Path(word).resolve() for word in words), folder)
+        jobs = planted.all_unchanged(kernels, faults[0][1])
+        jobs += [(f"{name}: {kernel}", partial(planted.seen_in, {kernel: kernels[kernel]}, before, after))
+                 for name, before, after, shown in faults for kernel in shown]
+        return report(workers, jobs, [row[:3] for row in faults])

@@ -498,18 +498,19 @@ static bool check_epilogue_warps(struct jg_trial *trial)
         return true;
     }
     if (lanes.split || lanes.of_warp < JG_SM100A_WARP_LANES) {
-        reason = "a CTA of 64 rows has four warps' lanes";
+        reason = "four warps read all lanes of a CTA of 64 rows";
     } else if (jg_product_promotes_scales(product)) {
-        reason = "sums that are multiplied by scales of blocks are those of four warps";
+        reason = "four warps multiply sums by scales of blocks";
     } else if (config->launch.split_k > 1) {
-        reason = "parts of K are added up by four warps";
+        reason = "four warps add up parts of K";
     } else if (jg_sm100a_shared_columns(product, config) > 0) {
-        reason = "accumulators that share columns are read by four warps: acc_stages=1";
+        reason = "four warps read accumulators that share columns: acc_stages=1";
     } else if (columns_of_d(product, config) % (2 * GROUP_COLUMNS) != 0) {
         reason = "half of a tile's columns are no multiple of 8";
     } else if (jg_scale_is_square(scale) ||
                (product->d_is_transpose && scale->block_k > STEP)) {
-        reason = "all warps of such a block of D's scales are four";
+        reason =
+            "a block of D's scales that all warps of a tile share is one of four warps";
     }
     return reason == NULL || jg_trial_reject(trial, "epilogue_warps=8: %s", reason);
 }

@@ -69,6 +69,8 @@ int jg_sm100a_tmem_columns(const struct jg_product *product,
 struct jg_smem jg_sm100a_smem(const struct jg_trial *trial);
 /* Of D, or of its transpose, that a team of warps has of a tile. */
 struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial);
+/* Of the input ring: at least those that hold the sums of parts of K, if these lie there.
+ */
 struct jg_stage_limits jg_sm100a_stage_limits(const struct jg_trial *trial);
 
 /* Instructions of a warp of the epilogue for 64 columns of D in its lanes, estimated from
