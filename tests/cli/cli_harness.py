@@ -37,6 +37,7 @@ class Folder:
 
 
 # Of `bench`: few launches, whose times nobody reads.
+L2_BYTES = 4 << 20  # of the computing driver in tests of bench: so few sets of inputs that they are soon filled
 QUICK_ROUND = ["--rounds", "1", "--warmup-ms", "20", "--round-ms", "4"]
 
 

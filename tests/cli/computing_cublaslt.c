@@ -265,10 +265,24 @@ static double load_scale(const struct product *product, int which, int64_t mn,
     }
 }
 
-static double load(const struct layout *layout, const void *data, int64_t row,
-                   int64_t column)
+/* `count` rows of A or columns of B, each with its K neighbours, as scales make them; the
+ * caller frees them. */
+static double *load_factor(const struct product *product, int which,
+                           const struct layout *layout, const void *data, int64_t count,
+                           int64_t k_count)
 {
-    return element_load(layout->type, data, (size_t)(column * layout->ld + row));
+    const bool has_k_first = product->is_transposed[which] == (which == 0);
+    double *factor = calloc((size_t)(count * k_count) + 1, sizeof(*factor));
+
+    for (int64_t mn = 0; factor != NULL && mn < count; mn++) {
+        for (int64_t k = 0; k < k_count; k++) {
+            const int64_t at = has_k_first ? mn * layout->ld + k : k * layout->ld + mn;
+
+            factor[mn * k_count + k] = element_load(layout->type, data, (size_t)at) *
+                                       load_scale(product, which, mn, count, k, k_count);
+        }
+    }
+    return factor;
 }
 
 API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
@@ -287,19 +301,21 @@ API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t 
     const int64_t k_count = p->is_transposed[0] ? a->rows : a->columns;
     (void)handle, (void)alpha, (void)beta, (void)c_data, (void)c_layout;
     (void)algorithm, (void)workspace, (void)workspace_bytes, (void)stream;
-    for (int64_t i = 0; i < d->rows; i++) {
+    double *rows = load_factor(p, 0, a, a_data, d->rows, k_count);
+    double *columns = load_factor(p, 1, b, b_data, d->columns, k_count);
+    const bool is_loaded = rows != NULL && columns != NULL;
+
+    for (int64_t i = 0; is_loaded && i < d->rows; i++) {
         for (int64_t j = 0; j < d->columns; j++) {
             double sum = 0;
+
             for (int64_t k = 0; k < k_count; k++) {
-                sum += load(a, a_data, p->is_transposed[0] ? k : i,
-                            p->is_transposed[0] ? i : k) *
-                       load_scale(p, 0, i, d->rows, k, k_count) *
-                       load(b, b_data, p->is_transposed[1] ? j : k,
-                            p->is_transposed[1] ? k : j) *
-                       load_scale(p, 1, j, d->columns, k, k_count);
+                sum += rows[i * k_count + k] * columns[j * k_count + k];
             }
             element_store(d->type, d_data, (size_t)(j * d->ld + i), sum);
         }
     }
-    return CUBLAS_STATUS_SUCCESS;
+    free(rows);
+    free(columns);
+    return is_loaded ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }

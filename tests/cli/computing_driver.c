@@ -21,7 +21,8 @@
  * layout, for instance "1 128 column 128 128 row". A vector has one block along K. Those of
  * a byte have for a layout their type, "1 32 ue8m0 1 32 ue8m0", and lie in 128x4.
  *
- * COMPUTING_CC=10 makes the device one of compute capability 10.0.
+ * COMPUTING_CC=10 makes the device one of compute capability 10.0. COMPUTING_L2 has the
+ * bytes of its L2, by which `bench` chooses the number of sets of inputs.
  *
  * COMPUTING_SUMS, rows or all, is what the first operand has besides: sums of each row or
  * of all of a batch, in f32. More that goes wrong: unsummed (the last one is left out) and
@@ -232,54 +233,136 @@ static int64_t row_of_scales(const struct jg_kernel_params *params, const struct
     return (begin / 128 + batch) * 128 + row - begin;
 }
 
-static double multiply(const struct jg_kernel_params *params, const struct plan *plan,
-                       int64_t batch, int64_t row, int64_t column)
+/* What a batch index multiplies, as scales make it: a row of A, and all columns of B, each
+ * of the group's K. Nothing is read where `is_zero`. */
+struct factors {
+    int64_t k, count;
+    bool is_zero;
+    double *a, *b;
+};
+
+/* A row of A or a column of B. */
+struct line {
+    const struct jg_matrix_param *matrix, *scale;
+    const struct blocks *blocks;
+    const void *data;
+    int64_t batch, mn, scale_mn;
+};
+
+static void load_line(const struct jg_kernel_params *params, const struct plan *plan,
+                      const struct line *line, const struct factors *factors, double *out)
 {
-    const bool is_wrong =
-        strcmp(plan->fault, "group") == 0 && plan->groups[0] && batch == params->batch - 1;
+    for (int64_t i = 0; !factors->is_zero && i < factors->count; i++) {
+        const int64_t k = factors->k + i;
+        const int64_t at = place_input(line->matrix, plan, line->mn, k);
+
+        out[i] = element_load(plan->a_type, line->data, (size_t)at) *
+                 load_scale(line->scale, line->blocks, line->batch, line->scale_mn, k,
+                            params->k);
+    }
+}
+
+static bool has_wrong_group(const struct jg_kernel_params *params, const struct plan *plan,
+                            int64_t batch)
+{
+    return strcmp(plan->fault, "group") == 0 && plan->groups[0] &&
+           batch == params->batch - 1;
+}
+
+static int64_t count_b_columns(const struct jg_kernel_params *params,
+                               const struct plan *plan, int64_t batch)
+{
+    return is_form(plan, "pointers") ? own_size(params->group_ns, batch, params->n)
+                                     : params->n;
+}
+
+/* With all columns of B of `batch`; the caller frees `a`. */
+static struct factors open_factors(const struct jg_kernel_params *params,
+                                   const struct plan *plan, int64_t batch)
+{
+    const int64_t columns = count_b_columns(params, plan, batch);
+    const bool is_wrong = has_wrong_group(params, plan, batch);
     const int64_t b_batch = is_wrong && !is_form(plan, "k_offsets") ? batch - 1 : batch;
-    const int64_t k_batch = is_wrong ? batch - 1 : batch;
-    const struct range range = range_of(params, plan, k_batch, 0);
-    const int64_t a_row = find_row(&params->a_rows, params->a_row_count, plan, batch, row);
-    const int64_t scale_row = row_of_scales(params, plan, batch, row);
-    const void *a = matrix_of(&params->a, plan, plan->a_type, batch);
-    const void *b = matrix_of(&params->b, plan, plan->a_type, b_batch);
+    const struct range range = range_of(params, plan, is_wrong ? batch - 1 : batch, 0);
+    struct factors factors = {.k = range.k,
+                              .count = range.k_end > range.k ? range.k_end - range.k : 0,
+                              .is_zero = params->alpha.value == 0};
+    const size_t lines = factors.is_zero ? 1 : (size_t)columns + 1;
+
+    factors.a = calloc(lines * (size_t)factors.count + 1, sizeof(double));
+    if (factors.a == NULL) {
+        abort();
+    }
+    factors.b = factors.a + factors.count;
+    for (int64_t column = 0; !factors.is_zero && column < columns; column++) {
+        const struct line line = {.matrix = &params->b,
+                                  .scale = &params->b_scale,
+                                  .blocks = &plan->b_blocks,
+                                  .data =
+                                      matrix_of(&params->b, plan, plan->a_type, b_batch),
+                                  .batch = batch,
+                                  .mn = column,
+                                  .scale_mn = column};
+
+        load_line(params, plan, &line, &factors, factors.b + column * factors.count);
+    }
+    return factors;
+}
+
+/* A row without one of A's has zeros. */
+static void load_row(const struct jg_kernel_params *params, const struct plan *plan,
+                     int64_t batch, int64_t row, const struct factors *factors)
+{
+    const struct line line = {
+        .matrix = &params->a,
+        .scale = &params->a_scale,
+        .blocks = &plan->a_blocks,
+        .data = matrix_of(&params->a, plan, plan->a_type, batch),
+        .batch = batch,
+        .mn = find_row(&params->a_rows, params->a_row_count, plan, batch, row),
+        .scale_mn = row_of_scales(params, plan, batch, row)};
+
+    if (line.mn >= 0) {
+        load_line(params, plan, &line, factors, factors->a);
+    } else {
+        memset(factors->a, 0, (size_t)factors->count * sizeof(double));
+    }
+}
+
+/* Of the row that was loaded. */
+static double multiply(const struct jg_kernel_params *params, const struct factors *factors,
+                       int64_t column)
+{
+    const double *b = factors->b + column * factors->count;
     double sum = 0;
 
-    for (int64_t k = range.k; a_row >= 0 && params->alpha.value != 0 && k < range.k_end;
-         k++) {
-        sum +=
-            element_load(plan->a_type, a, (size_t)place_input(&params->a, plan, a_row, k)) *
-            element_load(plan->a_type, b,
-                         (size_t)place_input(&params->b, plan, column, k)) *
-            load_scale(&params->a_scale, &plan->a_blocks, batch, scale_row, k, params->k) *
-            load_scale(&params->b_scale, &plan->b_blocks, batch, column, k, params->k);
+    for (int64_t i = 0; !factors->is_zero && i < factors->count; i++) {
+        sum += factors->a[i] * b[i];
     }
     return sum * (double)params->alpha.value;
 }
 
+/* Of D: each of a gated pair has two of B. */
 static int64_t count_columns(const struct jg_kernel_params *params, const struct plan *plan,
                              int64_t batch)
 {
-    const int64_t columns = is_form(plan, "pointers")
-                                ? own_size(params->group_ns, batch, params->n)
-                                : params->n;
+    const int64_t columns = count_b_columns(params, plan, batch);
+
     return plan->is_gated ? columns / 2 : columns;
 }
 
-/* Of D, without C. */
+/* Of D, without C, in the row that was loaded. */
 static double compute_element(const struct jg_kernel_params *params,
-                              const struct plan *plan, int64_t batch, int64_t row,
+                              const struct plan *plan, const struct factors *factors,
                               int64_t column)
 {
     if (!plan->is_gated) {
-        return multiply(params, plan, batch, row, column);
+        return multiply(params, factors, column);
     }
     const int64_t first = plan->has_halves ? column : 2 * column;
     const int64_t step = plan->has_halves ? params->n / 2 : 1;
 
-    return multiply(params, plan, batch, row, first) *
-           multiply(params, plan, batch, row, first + step);
+    return multiply(params, factors, first) * multiply(params, factors, first + step);
 }
 
 /* Where an element of a batch's D or C lies. */
@@ -291,7 +374,8 @@ static int64_t place_element(const struct jg_matrix_param *param, const struct p
 }
 
 static void compute_rows(const struct jg_kernel_params *params, const struct plan *plan,
-                         jit_gemm_dtype d_type, int64_t batch, const struct range *range)
+                         jit_gemm_dtype d_type, int64_t batch, const struct range *range,
+                         const struct factors *factors)
 {
     const float *c = params->c.pointer != 0
                          ? matrix_of(&params->c, plan, JIT_GEMM_DTYPE_F32, batch)
@@ -303,9 +387,12 @@ static void compute_rows(const struct jg_kernel_params *params, const struct pla
         const int64_t d_row =
             find_row(&params->d_rows, params->d_row_count, plan, batch, row);
 
+        if (d_row >= 0) {
+            load_row(params, plan, batch, row, factors);
+        }
         for (int64_t column = 0; d_row >= 0 && column < columns; column++) {
             const int64_t d_at = place_element(&params->d, plan, d_row, column);
-            double sum = compute_element(params, plan, batch, row, column);
+            double sum = compute_element(params, plan, factors, column);
 
             if (c != NULL) {
                 const int64_t c_at = place_element(&params->c, plan, row, column);
@@ -321,11 +408,13 @@ static void compute_batch(const struct jg_kernel_params *params, const struct pl
                           jit_gemm_dtype d_type, int64_t batch)
 {
     const int64_t step = is_form(plan, "rows") ? 128 : params->m;
+    const struct factors factors = open_factors(params, plan, batch);
 
     for (int64_t from = 0; from < params->m; from += step) {
         const struct range range = range_of(params, plan, batch, from);
-        compute_rows(params, plan, d_type, batch, &range);
+        compute_rows(params, plan, d_type, batch, &range, &factors);
     }
+    free(factors.a);
 }
 
 /* Of what the operand has, the address. */
@@ -341,12 +430,14 @@ static float *sum_at(const struct jg_kernel_params *params, const struct plan *p
 static void add_up(const struct jg_kernel_params *params, const struct plan *plan,
                    bool is_reference, int64_t batch)
 {
+    const struct factors factors = open_factors(params, plan, batch);
     double sum = 0;
 
     for (int64_t row = 0; row < params->m; row++) {
+        load_row(params, plan, batch, row, &factors);
         sum = plan->sums_rows ? 0 : sum;
         for (int64_t column = 0; column < count_columns(params, plan, batch); column++) {
-            const double value = compute_element(params, plan, batch, row, column);
+            const double value = compute_element(params, plan, &factors, column);
 
             sum += value;
             if (is_reference) {
@@ -361,6 +452,7 @@ static void add_up(const struct jg_kernel_params *params, const struct plan *pla
             *sum_at(params, plan, batch, row) = (float)sum;
         }
     }
+    free(factors.a);
 }
 
 static size_t place_last(const struct jg_kernel_params *params, const struct plan *plan)
@@ -402,10 +494,13 @@ struct fake_driver *fake_driver_get(void);
 
 __attribute__((constructor)) static void choose_device(void)
 {
-    const char *text = getenv("COMPUTING_CC");
+    const char *cc = getenv("COMPUTING_CC"), *l2 = getenv("COMPUTING_L2");
 
-    if (text != NULL) {
-        fake_driver_get()->cc_major = atoi(text);
+    if (cc != NULL) {
+        fake_driver_get()->cc_major = atoi(cc);
+    }
+    if (l2 != NULL) {
+        fake_driver_get()->l2_bytes = atoi(l2);
     }
 }
 

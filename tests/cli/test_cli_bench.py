@@ -12,14 +12,13 @@ import pathlib
 import re
 import sys
 
-from cli_harness import (QUICK_ROUND, Folder, expect, expect_exit, expect_width, named_tests, need_compiler,
+from cli_harness import (L2_BYTES, QUICK_ROUND, Folder, expect, expect_exit, expect_width, named_tests, need_compiler,
                          on_terminal, run_tests, tool, unfolded)
 from strides import in_turn
 
 DRIVER, CUBLASLT, NVML = sys.argv[3:6]
 VECTOR = "1 1000000 column"
 TENSOR = "1000000 1000000 column"
-L2_BYTES = 60 << 20  # the fake driver's
 
 
 def bench(folder, scales, *words, fault="none", **more):
@@ -30,7 +29,7 @@ def bench(folder, scales, *words, fault="none", **more):
     return tool("bench", *words, *config, *QUICK_ROUND, "--against", "cublaslt", "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": types, "COMPUTING_SCALES": scales,
-                           "JIT_GEMM_DRIVER": DRIVER, **more})
+                           "COMPUTING_L2": str(L2_BYTES), "JIT_GEMM_DRIVER": DRIVER, **more})
 
 
 def test_both_compute_the_same_product_with_scales():
@@ -182,7 +181,7 @@ def grouped(folder, form, *words, against="dense", types="bf16 bf16", fault="non
     return tool("bench", *words, f"group_by={form}", *QUICK_ROUND, "--against",
                 against, "--cublaslt", CUBLASLT, "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": f"{types} {fault}", "COMPUTING_GROUPS": f"{form} {n}",
-                           "JIT_GEMM_DRIVER": DRIVER, **more})
+                           "COMPUTING_L2": str(L2_BYTES), "JIT_GEMM_DRIVER": DRIVER, **more})
 
 
 # Form, words, rows or K of all groups, launches and kernels of the loop.

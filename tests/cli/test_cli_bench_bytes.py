@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-from cli_harness import QUICK_ROUND, Folder, expect, expect_exit, named_tests, need_compiler, run_tests, tool, unfolded
+from cli_harness import L2_BYTES, QUICK_ROUND, Folder, expect, expect_exit, named_tests, need_compiler, run_tests, tool, unfolded
 
 DRIVER, CUBLASLT = sys.argv[3:5]
 MX, NV = "1 32 ue8m0 1 32 ue8m0", "1 16 ue4m3 1 16 ue4m3"
@@ -24,6 +24,7 @@ def bench(folder, types, scales, *words, fault="none", against="cublaslt", **mor
     return tool("bench", *words, "--config", "swap_ab=0", *QUICK_ROUND, "--against", against, "--cublaslt", CUBLASLT,
                 "--driver", DRIVER, cache=folder.cache,
                 variables={"COMPUTING_DRIVER": f"{types} {fault}", "COMPUTING_SCALES": scales, "COMPUTING_CC": "10",
+                           "COMPUTING_L2": str(L2_BYTES),
                            "JIT_GEMM_DRIVER": DRIVER, **more})
 
 
@@ -80,7 +81,7 @@ def test_operands_of_four_bits_take_half_a_byte():
         expect_exit(done, 0)
         # Scales: of A one piece of rows, of B two, of four along K each.
         set_bytes = (16 * 256 + 160 * 256) // 2 + (1 + 2) * 4 * 512
-        expect(json.loads(done.stdout)["sets"] == 2 * (60 << 20) // set_bytes + 1, f"sets of {set_bytes} bytes", done)
+        expect(json.loads(done.stdout)["sets"] == 2 * L2_BYTES // set_bytes + 1, f"sets of {set_bytes} bytes", done)
 
 
 def grouped(folder, form, *words, **more):

@@ -21,6 +21,7 @@ static struct fake_driver state = {.version = 13000,
                                    .cc_major = FIRST_CC_MAJOR,
                                    .cc_minor = 0,
                                    .sm_count = FIRST_SM_COUNT,
+                                   .l2_bytes = 60 << 20,
                                    .other_cc_major = 9,
                                    .other_cc_minor = 0,
                                    .other_sm_count = 132,
@@ -166,7 +167,7 @@ FAKE_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     } else if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
         *value = is_first ? state.sm_count : state.other_sm_count;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) {
-        *value = 60 * 1024 * 1024;
+        *value = state.l2_bytes;
     } else if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) {
         *value = FAKE_SMEM_OPTIN;
     } else {

@@ -39,6 +39,7 @@ struct fake_driver {
     /* Set by tests. */
     int version, device_count, cc_major, cc_minor, sm_count; /* chip of device 0 ... */
     int other_cc_major, other_cc_minor, other_sm_count;      /* ... and of the others */
+    int l2_bytes;                                            /* of each device */
     const char *module_format; /* what emuModuleFormat says, if it is there */
     unsigned warnings, errors; /* what emuCountFindings says, if it is there */
     int blocks_per_sm, resident_clusters, registers, local_bytes;
