@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "compile/snippet_hint.h"
-#include "source/assemble.h"
+#include "source/epilogue_frame.h"
 
 enum { ECHO_INDENT = 2 };
 

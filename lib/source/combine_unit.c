@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "jit_gemm/version.h"
 #include "plan/dtype.h"
 #include "source/embedded.h"
 
@@ -16,9 +15,8 @@ jit_gemm_status jg_source_assemble_combine(const struct jg_arch *arch,
     snprintf(source.entry, sizeof(source.entry), "jit_gemm_combine_%u_%s_%s",
              combine->chosen, rows, d);
     struct jg_str *text = &source.text;
-    jg_str_printf(text, "// jit_gemm %d.%d.%d, source format %d, %s\n// ",
-                  JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
-                  JG_SOURCE_FORMAT, arch->name);
+    jg_source_print_versions(arch, text);
+    jg_str_puts(text, "// ");
     jg_combine_text(combine, text);
     jg_str_printf(text,
                   "\n#include <jg/combine/combine_kernel.cuh>\n\n"
@@ -38,11 +36,5 @@ jit_gemm_status jg_source_assemble_combine(const struct jg_arch *arch,
                   "    jg::combine::combine_kernel<Config>(params);\n"
                   "}\n",
                   JG_COMBINE_THREADS, source.entry);
-    const jit_gemm_status status = jg_str_status(text);
-    if (status != JIT_GEMM_OK) {
-        jg_source_free(&source);
-        return status;
-    }
-    *ret_source = source;
-    return JIT_GEMM_OK;
+    return jg_source_finish(&source, ret_source);
 }

@@ -5,7 +5,7 @@
 
 #include "plan/arch.h"
 #include "plan/combine.h"
-#include "source/assemble.h"
+#include "source/unit.h"
 
 /* NO_MEMORY. The caller frees with jg_source_free. */
 jit_gemm_status jg_source_assemble_combine(const struct jg_arch *arch,

@@ -3,10 +3,9 @@
 
 #include <stdio.h>
 
-#include "jit_gemm/version.h"
 #include "plan/scale.h"
+#include "source/device_names.h"
 #include "source/embedded.h"
-#include "source/scale_layout.h"
 
 jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
                                         const struct jg_pack *pack,
@@ -17,9 +16,8 @@ jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
              pack->element_bytes, jg_scale_layout_name(pack->from),
              jg_scale_layout_name(pack->to));
     struct jg_str *text = &source.text;
-    jg_str_printf(text, "// jit_gemm %d.%d.%d, source format %d, %s\n// ",
-                  JIT_GEMM_VERSION_MAJOR, JIT_GEMM_VERSION_MINOR, JIT_GEMM_VERSION_PATCH,
-                  JG_SOURCE_FORMAT, arch->name);
+    jg_source_print_versions(arch, text);
+    jg_str_puts(text, "// ");
     jg_pack_text(pack, text);
     jg_str_printf(text,
                   "\n#include <jg/pack/pack_kernel.cuh>\n\n"
@@ -39,11 +37,5 @@ jit_gemm_status jg_source_assemble_pack(const struct jg_arch *arch,
                   "    jg::pack::pack_kernel<Config>(params);\n"
                   "}\n",
                   JG_PACK_THREADS, source.entry);
-    const jit_gemm_status status = jg_str_status(text);
-    if (status != JIT_GEMM_OK) {
-        jg_source_free(&source);
-        return status;
-    }
-    *ret_source = source;
-    return JIT_GEMM_OK;
+    return jg_source_finish(&source, ret_source);
 }

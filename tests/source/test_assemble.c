@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "source/embedded.h"
+#include "source/epilogue_frame.h"
 #include "source/pack_unit.h"
 #include "unit_maker.h"
 
