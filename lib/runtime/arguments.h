@@ -28,10 +28,4 @@ jit_gemm_status jg_arguments_measure(const struct jg_kernel *kernel,
                                      const jit_gemm_args *args,
                                      struct jg_extents *ret_extents);
 
-/* Is there no element of D to compute? */
-static inline bool jg_params_are_empty(const struct jg_kernel_params *params)
-{
-    return params->m == 0 || params->n == 0 || params->batch == 0;
-}
-
 #endif

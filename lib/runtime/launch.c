@@ -9,6 +9,7 @@
 #include "runtime/arguments.h"
 #include "runtime/grid.h"
 #include "runtime/group_maps.h"
+#include "runtime/launch_sizes.h"
 #include "runtime/repack.h"
 #include "runtime/scale_pack.h"
 
