@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A small scanner of C++ tokens. It must see literals, comments and brackets as the
- * compiler does, or a snippet could end its function unseen; where the language has two
- * spellings (splices, trigraphs, digraphs, raw strings) the rarer one is refused.
- */
 #include "plan/snippet.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "plan/snippet_lexer.h"
 #include "plan/snippet_loops.h"
 #include "plan/snippet_names.h"
 #include "plan/text.h"
@@ -20,9 +14,7 @@ static const char *const acc_names[ACC_NAMES] = {"acc", "acc0", "acc1"};
 
 struct scanner {
     struct jg_epilogue *epilogue;
-    const char *text;
-    size_t size, offset;
-    struct jg_position position; /* of text[offset] */
+    struct jg_snippet_lexer lexer;
     struct {
         char bracket;
         bool is_number; /* opened behind `uniform` */
@@ -35,314 +27,6 @@ struct scanner {
     int operators;      /* side by side before this token */
     struct jg_position accs[ACC_NAMES]; /* where each is named first; line 0: nowhere */
 };
-
-/* --------------------------------------------------------------------- characters */
-
-/* The character that stands `ahead` further on; 0 past the end (zero bytes are refused
- * earlier). */
-static char peek(const struct scanner *scanner, size_t ahead)
-{
-    if (ahead >= scanner->size - scanner->offset) {
-        return '\0';
-    }
-    return scanner->text[scanner->offset + ahead];
-}
-
-static bool at_end(const struct scanner *scanner)
-{
-    return scanner->offset == scanner->size;
-}
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Is the backslash at text[offset] followed by a line end (or by the end of the text, which
- * the generated source continues with a line end)? Blanks between do not help: some
- * compilers skip them. */
-static bool is_splice(const struct scanner *scanner)
-{
-    size_t ahead = 1;
-    while (peek(scanner, ahead) == ' ' || peek(scanner, ahead) == '\t' ||
-           peek(scanner, ahead) == '\v' || peek(scanner, ahead) == '\f') {
-        ahead++;
-    }
-    const char c = peek(scanner, ahead);
-    return c == '\n' || c == '\r' || scanner->offset + ahead >= scanner->size;
-}
-
-/* What is refused wherever it stands, in comments and literals too. */
-static jit_gemm_status check_character(const struct scanner *scanner)
-{
-    const char c = scanner->text[scanner->offset];
-    if (c == '\0') {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "give a text without zero bytes",
-                                 "zero byte in the snippet");
-    }
-    const bool is_last = scanner->offset + 1 == scanner->size;
-    if (c == '\r' && peek(scanner, 1) != '\n' && !is_last) {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "end lines with a line feed",
-                                 "carriage return inside of a line");
-    }
-    if (c == '\\' && is_splice(scanner)) {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "put it on one line, or break without '\\'",
-                                 "line splice: backslash before a line end");
-    }
-    if (c == '?' && peek(scanner, 1) == '?' && peek(scanner, 2) != '\0' &&
-        strchr("=/'()!<>-", peek(scanner, 2)) != NULL) {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "write the character itself", "trigraph '?\?%c'",
-                                 peek(scanner, 2));
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status advance(struct scanner *scanner)
-{
-    JG_TRY(check_character(scanner));
-    if (scanner->text[scanner->offset++] == '\n') {
-        scanner->position.line++;
-        scanner->position.column = 1;
-    } else {
-        scanner->position.column++;
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status advance_by(struct scanner *scanner, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        JG_TRY(advance(scanner));
-    }
-    return JIT_GEMM_OK;
-}
-
-/* ------------------------------------------------------------------------- tokens */
-
-static jit_gemm_status skip_block_comment(struct scanner *scanner)
-{
-    const struct jg_position begin = scanner->position;
-    JG_TRY(advance_by(scanner, 2));
-    while (!at_end(scanner)) {
-        if (peek(scanner, 0) == '*' && peek(scanner, 1) == '/') {
-            return advance_by(scanner, 2);
-        }
-        JG_TRY(advance(scanner));
-    }
-    return jg_snippet_refuse(scanner->epilogue, begin, "close it with '*/'",
-                             "comment without an end");
-}
-
-static jit_gemm_status skip_blanks(struct scanner *scanner)
-{
-    while (!at_end(scanner)) {
-        const char c = peek(scanner, 0);
-        if (c == '/' && peek(scanner, 1) == '/') {
-            while (!at_end(scanner) && peek(scanner, 0) != '\n') {
-                JG_TRY(advance(scanner));
-            }
-        } else if (c == '/' && peek(scanner, 1) == '*') {
-            JG_TRY(skip_block_comment(scanner));
-        } else if (c == ' ' || (c >= '\t' && c <= '\r')) {
-            JG_TRY(advance(scanner));
-        } else {
-            break;
-        }
-    }
-    return JIT_GEMM_OK;
-}
-
-/* A string or character literal from its quote on. */
-static jit_gemm_status scan_literal(struct scanner *scanner)
-{
-    const struct jg_position begin = scanner->position;
-    const char quote = peek(scanner, 0);
-    JG_TRY(advance(scanner));
-    while (!at_end(scanner) && peek(scanner, 0) != '\n') {
-        const char c = peek(scanner, 0);
-        JG_TRY(advance(scanner));
-        if (c == quote) {
-            return JIT_GEMM_OK;
-        }
-        if (c == '\\') {
-            JG_TRY(advance(scanner));
-        }
-    }
-    return jg_snippet_refuse(scanner->epilogue, begin, "close it on the same line",
-                             quote == '"' ? "string literal without an end"
-                                          : "character literal without an end");
-}
-
-/* A preprocessing number, digit separators included: 1'000, 0x1p-3f, 1e+5. */
-static jit_gemm_status scan_number(struct scanner *scanner)
-{
-    for (;;) {
-        const char c = peek(scanner, 0);
-        const char next = peek(scanner, 1);
-        if (c != '\0' && strchr("eEpP", c) != NULL && (next == '+' || next == '-')) {
-            JG_TRY(advance_by(scanner, 2));
-        } else if (is_name_char(c) || c == '.' || (c == '\'' && is_name_char(next))) {
-            JG_TRY(advance(scanner));
-        } else {
-            return JIT_GEMM_OK;
-        }
-    }
-}
-
-static size_t punctuator_size(const struct scanner *scanner)
-{
-    static const char *const long_punctuators[] = {
-        "<<=", ">>=", "->*", "...", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
-        "++",  "--",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "->", "::"};
-    for (size_t i = 0; i < sizeof(long_punctuators) / sizeof(long_punctuators[0]); i++) {
-        const size_t size = strlen(long_punctuators[i]);
-        if (scanner->size - scanner->offset >= size &&
-            memcmp(scanner->text + scanner->offset, long_punctuators[i], size) == 0) {
-            return size;
-        }
-    }
-    return 1;
-}
-
-/* `<:` is '[', but not in `<::name`, which is '<' and '::'. */
-static bool is_digraph(const struct scanner *scanner)
-{
-    const char c = peek(scanner, 0);
-    const char next = peek(scanner, 1);
-    if (c == '<' && next == ':') {
-        const char third = peek(scanner, 2);
-        const char fourth = peek(scanner, 3);
-        return third != ':' || fourth == ':' || fourth == '>';
-    }
-    return (c == '<' && next == '%') || ((c == '%' || c == ':') && next == '>');
-}
-
-/* "U+2212" for a character of UTF-8, which an editor may have put in place of an ordinary
- * one; "'@'" for another that prints, "0x01" for one that does not. */
-static void print_character(const struct scanner *scanner, char *buffer, size_t size)
-{
-    const unsigned char first = (unsigned char)peek(scanner, 0);
-    if (first > 0x20 && first < 0x7f) {
-        snprintf(buffer, size, "'%c'", first);
-        return;
-    }
-    const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
-    unsigned code = more > 0 ? first & (0x3fu >> more) : first;
-    bool is_whole = more > 0 && first < 0xf5;
-    for (int i = 1; i <= more && is_whole; i++) {
-        const unsigned char next = (unsigned char)peek(scanner, (size_t)i);
-        is_whole = (next & 0xc0) == 0x80;
-        code = code << 6 | (next & 0x3fu);
-    }
-    snprintf(buffer, size, is_whole ? "U+%04X" : "0x%02x", is_whole ? code : first);
-}
-
-/* Does the '#' begin what may be meant for a directive? A comment of other languages may be
- * any word. */
-static bool begins_directive(const struct scanner *scanner)
-{
-    static const char *const words[] = {"define", "include", "pragma", "undef", "if",
-                                        "ifdef",  "ifndef",  "else",   "elif",  "endif",
-                                        "line",   "error",   "warning"};
-    size_t ahead = 1;
-    while (peek(scanner, ahead) == ' ' || peek(scanner, ahead) == '\t') {
-        ahead++;
-    }
-    const char *word = scanner->text + scanner->offset + ahead;
-    size_t size = 0;
-    while (is_name_char(peek(scanner, ahead + size))) {
-        size++;
-    }
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static jit_gemm_status check_punctuator(const struct scanner *scanner)
-{
-    const char c = peek(scanner, 0);
-    if (c == '#' || (c == '%' && peek(scanner, 1) == ':')) {
-        return jg_snippet_refuse(
-            scanner->epilogue, scanner->position,
-            c == '%' || begins_directive(scanner)
-                ? "a snippet is statements only; name a constant with 'const float'"
-                : "a comment begins with //",
-            "preprocessor directives are not allowed in a snippet");
-    }
-    if (is_digraph(scanner)) {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "write the bracket itself", "digraph '%c%c'", c,
-                                 peek(scanner, 1));
-    }
-    if (c == '\\') {
-        return jg_snippet_refuse(scanner->epilogue, scanner->position, "remove it",
-                                 "backslash outside of a literal");
-    }
-    if ((unsigned char)c >= 0x7f || (unsigned char)c < 0x20 || strchr("@$`", c) != NULL) {
-        char shown[16];
-        print_character(scanner, shown, sizeof(shown));
-        return jg_snippet_refuse(scanner->epilogue, scanner->position,
-                                 "use plain ASCII outside of comments and literals",
-                                 "character %s has no meaning here", shown);
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status scan_name(struct scanner *scanner, const struct jg_token *token)
-{
-    while (is_name_char(peek(scanner, 0))) {
-        JG_TRY(advance(scanner));
-    }
-    if (peek(scanner, 0) == '"' && scanner->text[scanner->offset - 1] == 'R') {
-        return jg_snippet_refuse(scanner->epilogue, token->begin,
-                                 "use an ordinary string literal",
-                                 "raw string literals are not allowed in a snippet");
-    }
-    return JIT_GEMM_OK;
-}
-
-static jit_gemm_status next_token(struct scanner *scanner, struct jg_token *ret_token)
-{
-    JG_TRY(skip_blanks(scanner));
-    struct jg_token token = {.kind = JG_TOKEN_END,
-                             .text = scanner->text + scanner->offset,
-                             .begin = scanner->position};
-    if (!at_end(scanner)) {
-        JG_TRY(check_character(scanner));
-        const char c = peek(scanner, 0);
-        if (is_digit(c) || (c == '.' && is_digit(peek(scanner, 1)))) {
-            token.kind = JG_TOKEN_NUMBER;
-            JG_TRY(scan_number(scanner));
-        } else if (is_name_char(c)) {
-            token.kind = JG_TOKEN_NAME;
-            JG_TRY(scan_name(scanner, &token));
-        } else if (c == '"' || c == '\'') {
-            token.kind = JG_TOKEN_LITERAL;
-            JG_TRY(scan_literal(scanner));
-        } else {
-            token.kind = JG_TOKEN_PUNCTUATOR;
-            JG_TRY(check_punctuator(scanner));
-            JG_TRY(advance_by(scanner, punctuator_size(scanner)));
-        }
-    }
-    token.size = (size_t)(scanner->text + scanner->offset - token.text);
-    token.end = scanner->position;
-    *ret_token = token;
-    return JIT_GEMM_OK;
-}
 
 /* -------------------------------------------------------------------------- rules */
 
@@ -445,7 +129,7 @@ static jit_gemm_status check_integer(const struct scanner *scanner,
     bool fits = true;
     for (; at < end; at++) {
         static const char digits[] = "0123456789abcdef";
-        const char *digit = memchr(digits, is_digit(*at) ? *at : *at | 32, base);
+        const char *digit = memchr(digits, *at | 32, base);
         if (*at == '\'') {
             continue;
         }
@@ -730,7 +414,7 @@ static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names
 {
     struct jg_token next;
     do {
-        JG_TRY(next_token(scanner, &next));
+        JG_TRY(jg_snippet_next_token(&scanner->lexer, &next));
         JG_TRY(check_token(scanner, &next));
         note_name(scanner, &next);
         JG_TRY(check_uniform(scanner, &names->token, &next));
@@ -747,11 +431,12 @@ static jit_gemm_status scan_all(struct scanner *scanner, struct jg_snippet_names
 jit_gemm_status jg_snippet_check(struct jg_epilogue *epilogue)
 {
     struct scanner scanner = {.epilogue = epilogue,
-                              .text = epilogue->source,
-                              .size = epilogue->source_size,
-                              .position = {epilogue->first_line, 1}};
+                              .lexer = {.epilogue = epilogue,
+                                        .text = epilogue->source,
+                                        .size = epilogue->source_size,
+                                        .position = {epilogue->first_line, 1}}};
     if (epilogue->source_size > JG_SNIPPET_MAX_BYTES) {
-        return jg_snippet_refuse(epilogue, scanner.position, "use a shorter snippet",
+        return jg_snippet_refuse(epilogue, scanner.lexer.position, "use a shorter snippet",
                                  "the snippet has %zu bytes, at most %d",
                                  epilogue->source_size, JG_SNIPPET_MAX_BYTES);
     }

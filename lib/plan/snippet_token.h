@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens of a snippet, as the scan in snippet.c makes them. */
+/* Tokens of a snippet, as snippet_lexer.h makes them. */
 #ifndef JG_PLAN_SNIPPET_TOKEN_H
 #define JG_PLAN_SNIPPET_TOKEN_H
 
