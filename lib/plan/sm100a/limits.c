@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blackwell's sizes and limits. The kernel asserts the same sizes
- * (kernel_src/jg/sm100a/smem.cuh). */
+/* Blackwell's limits, and what follows from a config that keeps them. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -10,6 +9,7 @@
 #include "plan/groups.h"
 #include "plan/repack.h"
 #include "plan/scale.h"
+#include "plan/sm100a/sizes.h"
 #include "plan/sm100a/sm100a.h"
 #include "plan/split.h"
 
@@ -19,10 +19,6 @@ enum {
     HELPING_WARPS = 3, /* where threads load A and B */
     MAX_REGISTERS = 255,
     REGISTERS = 65536, /* of a multiprocessor */
-    MAX_LOAD_STAGES = 4,
-    CLC_BYTES = 112,        /* responses of launch control, and their barriers */
-    LOAD_ORDER_BYTES = 8,   /* where epilogue loads wait for the first inputs */
-    TMEM_ADDRESS_BYTES = 8, /* of the word that publishes the address of tensor memory */
     MAX_MMA_N = 256,
     MAX_PROMOTED_COLUMNS = 128, /* of sums in registers */
     SCALE_ROWS = 128,           /* of a piece of scales, and of a multiplication by them */
@@ -31,277 +27,10 @@ enum {
     WORD_SWIZZLE_BYTES = 128,   /* of the only one for elements of 32 bits along M or N */
     GROUP_COLUMNS = 8,          /* of an accumulator that the epilogue reads at least */
     STEP = 64,                  /* columns of D in a step of the epilogue, and most rows */
-    /* More than half of what a multiprocessor has: one CTA each, because two clusters that
-     * each hold a part of the tensor memory which the other waits for would never end. */
-    LEAST_SMEM_BYTES = 116 * 1024,
-    MAX_CLUSTER = 16, /* CTAs; more than 8 are not chosen, because fewer fit */
-    MIN_STAGES = 2,
-    MOST_SUMS_STAGES = 2, /* of the ring in which sums of parts of K lie */
-    MOST_SUMS_STAGES_OF_PAIR = 3
+    MAX_CLUSTER = 16            /* CTAs; more than 8 are not chosen, because fewer fit */
 };
 
 const struct jg_part_cluster jg_sm100a_part_clusters[] = {{1, 1}, {0, 0}};
-
-/* --------------------------------------------------------------------------- sizes */
-
-/* Room for two steps of the epilogue, so that one lands while the other is read; for one,
- * if that is much; for none if even one is too much: the epilogue loads itself then. Eight
- * warps have steps of twice as many bytes. */
-static int count_load_stages(const struct jg_trial *trial)
-{
-    const int most = MAX_LOAD_STAGES / jg_sm100a_lanes(&trial->config).warpgroups;
-    const int step = jg_divides_output(trial) ? 0 : jg_output_loads(trial->problem);
-    if (2 * step <= most) {
-        return 2 * step;
-    }
-    return step <= most ? step : 0;
-}
-
-/* The greatest power of two that divides it. */
-static int power_in(int value)
-{
-    return value & -value;
-}
-
-/* Barriers of accumulators: those that share columns have them in common. */
-static int64_t count_accumulator_bytes(const struct jg_product *product,
-                                       const struct jg_config *config)
-{
-    const bool share = jg_sm100a_shared_columns(product, config) > 0;
-    return (share ? 1 : config->storage.acc_stages) * (int64_t)JG_RING_BARRIER_BYTES;
-}
-
-static int lesser(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-/* Barriers of cells that stages take in turn. */
-static int64_t count_cell_bytes(const struct jg_product *product,
-                                const struct jg_config *config)
-{
-    const int cells = jg_sm100a_scale_cells(product, config);
-    return jg_product_is_block_scaled(product) && cells < config->pipeline.stages
-               ? cells * (int64_t)sizeof(uint64_t)
-               : 0;
-}
-
-/* Of D or its transpose, of a tile's lanes: two of the product's make one where its B has
- * the pairs of a gated D. */
-static int columns_of_d(const struct jg_product *product, const struct jg_config *config)
-{
-    return jg_sm100a_lanes(config).columns / jg_product_gate_columns(product);
-}
-
-/* The same that a team of warps has. */
-static int columns_of_team(const struct jg_product *product, const struct jg_config *config)
-{
-    return columns_of_d(product, config) / jg_sm100a_lanes(config).warpgroups;
-}
-
-/* Lanes that the warps of a step have side by side. */
-static int count_step_lanes(const struct jg_config *config)
-{
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    return JG_SM100A_EPILOGUE_WARPS * lanes.of_warp / (lanes.split ? 2 : 1);
-}
-
-/* A store tile of D as wide as a swizzle may be, if that divides the tile. Else the
- * epilogue by vectors writes, and the box is never used. */
-static struct jg_box size_store_tile(const struct jg_trial *trial)
-{
-    const struct jg_product *product = &trial->product;
-    const struct jg_config *config = &trial->config;
-    const int element_bits = jg_dtype_bits(product->d.dtype);
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    const int columns = columns_of_team(product, config);
-    if (product->d_is_transpose) { /* lanes lie side by side in D */
-        return (struct jg_box){jg_transposed_store_rows(trial->problem, columns),
-                               JG_ROW_BYTES, JG_ATOM_BYTES};
-    }
-    const int bytes = lesser(JG_ROW_BYTES, power_in(columns * element_bits / 8));
-    const int least_bytes = JG_STORE_TILE_COLUMNS * element_bits / 8;
-    return (struct jg_box){lanes.of_warp, bytes < least_bytes ? JG_ROW_BYTES : bytes,
-                           JG_ATOM_BYTES};
-}
-
-/* Rows of a matrix that a team of warps takes in a step, and how many teams there are. */
-static int count_step_rows(const struct jg_trial *trial, int *ret_teams)
-{
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
-    if (trial->product.d_is_transpose) {
-        *ret_teams = (lanes.of_warp == JG_SM100A_WARP_LANES ? 2 : 1) * lanes.warpgroups;
-        return jg_transposed_step_rows(trial->problem,
-                                       columns_of_team(&trial->product, &trial->config));
-    }
-    *ret_teams = lanes.split ? 2 : lanes.warpgroups;
-    return count_step_lanes(&trial->config);
-}
-
-/* What one CTA has of an input of the product. */
-struct input {
-    const struct jg_matrix *matrix;
-    char size;        /* M or N of the product */
-    const char *unit; /* what lies along it */
-    int count;        /* of M or N */
-    int slices;       /* CTAs that load a part each and send it to the others */
-    int gate;         /* of M or N, from acc0 to acc1; 0: it has one accumulator's only */
-};
-
-/* A is shared along N, B by the CTAs along M that have the same rank in their pair. */
-static struct input input_a(const struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    return (struct input){
-        .matrix = &trial->product.a,
-        .size = 'M',
-        .unit = "rows",
-        .count = layout->tile_m,
-        .slices = layout->cluster_n,
-        .gate = jg_product_gate_rows(&trial->product) > 1 ? layout->tile_m / 2 : 0};
-}
-
-static struct input input_b(const struct jg_trial *trial)
-{
-    const struct jg_config_layout *layout = &trial->config.layout;
-    const struct jg_product *product = &trial->product;
-    const int count = layout->tile_n / layout->cta_group;
-    const int gate = jg_product_scales_halves(product)
-                         ? count / 2 /* an accumulator has columns of both CTAs */
-                         : columns_of_d(product, &trial->config);
-    return (struct input){
-        .matrix = &product->b,
-        .size = 'N',
-        .unit = "columns",
-        .count = count,
-        .slices = layout->cluster_m / layout->cta_group,
-        .gate =
-            jg_product_gate_columns(product) > 1 && !product->has_neighbours ? gate : 0};
-}
-
-/* K-major, a row is one M or N and holds K. MN-major, a row is one K and holds as much of M
- * or N as the swizzle has bytes for. */
-static struct jg_box size_box(const struct input *input, int tile_k)
-{
-    const bool is_mn_major = input->matrix->is_mn_major;
-    const int most = input->gate > 0 ? input->gate : input->count; /* of one accumulator */
-    const int bytes = (int)jg_bytes_of(input->matrix->dtype, lesser(input->count, most));
-    return (struct jg_box){
-        is_mn_major ? tile_k / input->slices : lesser(input->count / input->slices, most),
-        is_mn_major ? lesser(JG_ROW_BYTES, power_in(bytes)) : JG_ROW_BYTES,
-        jg_input_atom(input->matrix)};
-}
-
-/* Boxes of the tensor maps. */
-static void size_boxes(struct jg_trial *trial)
-{
-    const struct input a = input_a(trial);
-    const struct input b = input_b(trial);
-    const int tile_k = trial->config.layout.tile_k;
-    struct jg_derived *derived = &trial->derived;
-    int teams;
-    derived->a_box = size_box(&a, tile_k);
-    derived->b_box = size_box(&b, tile_k);
-    derived->a_rows = trial->config.layout.tile_m;
-    derived->b_rows = b.count;
-    derived->gate_columns = !trial->product.is_gated ? 0
-                            : trial->product.has_neighbours
-                                ? 1
-                                : columns_of_d(&trial->product, &trial->config);
-    derived->d_box = size_store_tile(trial);
-    if (jg_product_is_block_scaled(&trial->product)) {
-        const int columns = trial->config.layout.mma_n;
-        derived->b_scale_box = jg_sm100a_scale_box(&trial->product, columns);
-        derived->a_scale_box = derived->b_scale_box;
-        derived->a_scale_box.rows = 1;
-    }
-    derived->matrix_box =
-        (struct jg_box){count_step_rows(trial, &teams), JG_ROW_BYTES, JG_ATOM_BYTES};
-}
-
-struct jg_team_columns jg_sm100a_team_columns(const struct jg_trial *trial)
-{
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(&trial->config);
-    const bool is_transpose = trial->product.d_is_transpose;
-    const int step_lanes = count_step_lanes(&trial->config);
-    return (struct jg_team_columns){
-        .count = columns_of_team(&trial->product, &trial->config),
-        .shared = lanes.split || (lanes.warpgroups > 1 && !is_transpose),
-        .warp_lanes = is_transpose ? lanes.of_warp : 0,
-        .tile_lanes = is_transpose ? step_lanes : 0,
-        .step_rows = is_transpose ? 0 : step_lanes};
-}
-
-/* Of A and B, of a stage: a CTA of a pair has half of the columns. */
-static int64_t stage_tile_bytes(const struct jg_config *config)
-{
-    const struct jg_config_layout *layout = &config->layout;
-    return (int64_t)config->pipeline.k_group *
-           (layout->tile_m + layout->tile_n / layout->cta_group) * JG_ROW_BYTES;
-}
-
-/* In which the sums of a tile have room. */
-static int count_sums_stages(const struct jg_trial *trial)
-{
-    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    return (int)jg_ceil_div(jg_tile_sums_bytes(trial, &columns),
-                            stage_tile_bytes(&trial->config));
-}
-
-/* The sums of a tile, where CTAs add up parts of K, lie in the input ring, if so few stages
- * hold them and the override names no fewer: all is multiplied by then. */
-static bool has_sums_in_ring(const struct jg_trial *trial)
-{
-    const struct jg_config_override *override = trial->override;
-    const int stages = count_sums_stages(trial);
-    const int most =
-        trial->config.layout.cta_group == 2 ? MOST_SUMS_STAGES_OF_PAIR : MOST_SUMS_STAGES;
-    return jg_keeps_sums(&trial->config) && stages <= most &&
-           (!override->has_stages || override->values.pipeline.stages >= stages);
-}
-
-struct jg_stage_limits jg_sm100a_stage_limits(const struct jg_trial *trial)
-{
-    const int of_sums = has_sums_in_ring(trial) ? count_sums_stages(trial) : 0;
-    return (struct jg_stage_limits){.least = (int)jg_max(MIN_STAGES, of_sums),
-                                    .most = JG_SM100A_MAX_STAGES,
-                                    .arch = "sm_100a",
-                                    .shape = ""};
-}
-
-struct jg_smem jg_sm100a_smem(const struct jg_trial *trial)
-{
-    const struct jg_config *config = &trial->config;
-    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    int teams;
-    const int64_t step_rows = count_step_rows(trial, &teams);
-    const struct jg_sm100a_lanes lanes = jg_sm100a_lanes(config);
-    const int64_t warp_rows =
-        (int64_t)JG_SM100A_EPILOGUE_WARPS * lanes.warpgroups * lanes.of_warp;
-    const int64_t matrix_bytes = teams * step_rows * JG_ROW_BYTES + JG_RING_BARRIER_BYTES;
-    const int load_stages = count_load_stages(trial);
-    const int k_group = config->pipeline.k_group;
-    return (struct jg_smem){
-        .stage_blocks = k_group,
-        .stage_bytes = stage_tile_bytes(config) + JG_RING_BARRIER_BYTES +
-                       (int64_t)JG_SM100A_SCALE_COLUMN_BYTES *
-                           jg_sm100a_scale_columns(&trial->product, config),
-        .other_bytes =
-            warp_rows * config->storage.out_stages * JG_ROW_BYTES +
-            load_stages * matrix_bytes +
-            jg_scale_ring_of(&trial->product, config, JG_LEAST_SCALE_SLOTS).bytes +
-            (load_stages > 0 ? LOAD_ORDER_BYTES : 0) +
-            count_accumulator_bytes(&trial->product, config) +
-            count_cell_bytes(&trial->product, config) +
-            (config->launch.scheduler == JG_SCHEDULER_CLC ? CLC_BYTES : 0) +
-            jg_groups_smem_bytes(trial->problem) + jg_row_indices_bytes(trial) +
-            TMEM_ADDRESS_BYTES +
-            jg_cluster_sums_bytes(trial, &columns, JG_SM100A_EPILOGUE_WARPS,
-                                  has_sums_in_ring(trial)),
-        .least_bytes = LEAST_SMEM_BYTES};
-}
-
-/* ----------------------------------------------------------------------- the limits */
 
 /* The multiple that N must be of one multiplication (PTX ISA, tcgen05.mma, shapes by kind
  * and by layout of 8-bit operands). */
@@ -373,7 +102,7 @@ static int step_of_rows(jit_gemm_dtype dtype)
 }
 
 /* Can the CTAs of the cluster share its load in whole rows? */
-static bool check_input(struct jg_trial *trial, const struct input *input)
+static bool check_input(struct jg_trial *trial, const struct jg_sm100a_input *input)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
     const struct jg_matrix *matrix = input->matrix;
@@ -401,7 +130,7 @@ static bool check_input(struct jg_trial *trial, const struct input *input)
 static bool check_gate(struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;
-    const int gate_columns = columns_of_d(&trial->product, &trial->config);
+    const int gate_columns = jg_sm100a_columns_of_d(&trial->product, &trial->config);
     const struct jg_matrix *b = &trial->product.b;
     const bool has_neighbours = trial->product.has_neighbours;
     const bool has_rows = b->is_mn_major && !has_neighbours; /* of K, for an accumulator */
@@ -420,7 +149,7 @@ static bool check_gate(struct jg_trial *trial)
             "the pairs of a gated epilogue need",
             layout->mma_m, layout->mma_n, layout->cta_group, gate_columns, step);
     }
-    const int loaded = input_b(trial).gate;
+    const int loaded = jg_sm100a_input_b(trial).gate;
     if (has_rows && loaded % step != 0) {
         return jg_trial_reject(
             trial,
@@ -433,8 +162,8 @@ static bool check_gate(struct jg_trial *trial)
 
 static bool check_inputs(struct jg_trial *trial)
 {
-    const struct input a = input_a(trial);
-    const struct input b = input_b(trial);
+    const struct jg_sm100a_input a = jg_sm100a_input_a(trial);
+    const struct jg_sm100a_input b = jg_sm100a_input_b(trial);
     return check_input(trial, &a) && check_input(trial, &b);
 }
 
@@ -467,7 +196,7 @@ static bool check_accumulators(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
     const struct jg_config_layout *layout = &config->layout;
-    const int own_columns = columns_of_team(&trial->product, config);
+    const int own_columns = jg_sm100a_team_columns(trial).count;
     if (config->storage.out_stages < JG_VECTOR_OUT_STAGES &&
         own_columns % JG_STORE_TILE_COLUMNS != 0) {
         return jg_trial_reject(
@@ -505,7 +234,7 @@ static bool check_epilogue_warps(struct jg_trial *trial)
         reason = "four warps add up parts of K";
     } else if (jg_sm100a_shared_columns(product, config) > 0) {
         reason = "four warps read accumulators that share columns: acc_stages=1";
-    } else if (columns_of_d(product, config) % (2 * GROUP_COLUMNS) != 0) {
+    } else if (jg_sm100a_columns_of_d(product, config) % (2 * GROUP_COLUMNS) != 0) {
         reason = "half of a tile's columns are no multiple of 8";
     } else if (jg_scale_is_square(scale) ||
                (product->d_is_transpose && scale->block_k > STEP)) {
@@ -594,7 +323,7 @@ static bool check_prefetch(struct jg_trial *trial)
 static bool check_stages(struct jg_trial *trial)
 {
     const struct jg_config *config = &trial->config;
-    const int load_stages = count_load_stages(trial);
+    const int load_stages = jg_sm100a_load_stages(trial);
     char shape[128];
     int used =
         snprintf(shape, sizeof(shape), "mma=%dx%d cta_group=%d", config->layout.mma_m,
@@ -630,12 +359,11 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
 
 static struct jg_output choose_output(const struct jg_trial *trial, bool reads_boxes)
 {
-    const struct jg_output_facts facts = {
-        .columns = columns_of_team(&trial->product, &trial->config),
-        .ring_stages = count_load_stages(trial),
-        .own_ring = true,
-        .reads_boxes = reads_boxes,
-        .parts = count_parts(trial)};
+    const struct jg_output_facts facts = {.columns = jg_sm100a_team_columns(trial).count,
+                                          .ring_stages = jg_sm100a_load_stages(trial),
+                                          .own_ring = true,
+                                          .reads_boxes = reads_boxes,
+                                          .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }
 
@@ -694,7 +422,7 @@ static bool check_split(struct jg_trial *trial)
 
 static int count_threads(const struct jg_trial *trial)
 {
-    const int more_warps = (count_load_stages(trial) > 0) +
+    const int more_warps = (jg_sm100a_load_stages(trial) > 0) +
                            (trial->config.launch.scheduler == JG_SCHEDULER_CLC) +
                            jg_product_promotes_scales(&trial->product) +
                            jg_gathers_scales(&trial->product) +
@@ -723,7 +451,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     trial->derived = (struct jg_derived){
         .threads = threads,
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-        .max_registers = lesser(MAX_REGISTERS, REGISTERS / threads / 8 * 8),
+        .max_registers = (int)jg_min(MAX_REGISTERS, REGISTERS / threads / 8 * 8),
         .epilogue_warpgroups = jg_sm100a_lanes(&trial->config).warpgroups,
         .tmem_columns = jg_sm100a_tmem_columns(&trial->product, &trial->config),
         .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
@@ -734,7 +462,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     trial->derived.scale_slots =
         jg_scale_ring_of(&trial->product, &trial->config, JG_LEAST_SCALE_SLOTS).slots;
     trial->derived.row_warps = (struct jg_row_warps){.copies = 1};
-    trial->derived.sums_in_ring = has_sums_in_ring(trial);
+    trial->derived.sums_in_ring = jg_sm100a_sums_in_ring(trial);
     trial->derived.sums_bytes = jg_tile_sums_bytes(trial, &columns);
     trial->derived.output = choose_output(trial, false);
     if (reads_boxes(trial)) {
@@ -743,7 +471,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     if (!jg_tiles_count(trial)) {
         return false;
     }
-    size_boxes(trial);
+    jg_sm100a_size_boxes(trial);
     if (!jg_groups_complete(trial)) {
         return false;
     }
