@@ -239,15 +239,12 @@ static void complete_ring(struct jg_trial *trial)
     }
 }
 
-/* Stages of all kinds, where so many warps write. */
+/* Stages of all kinds, where so many warps write, and what every chip has. */
 static void complete_stages(struct jg_trial *trial, int epilogue_warps)
 {
-    struct jg_config *config = &trial->config;
-    config->layout.epilogue_warps = epilogue_warps;
+    trial->config.layout.epilogue_warps = epilogue_warps;
     const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    if (!trial->override->has_out_stages) {
-        config->storage.out_stages = jg_out_stages_choose(trial->problem, &columns);
-    }
+    jg_trial_complete(trial, jg_out_stages_choose(trial->problem, &columns));
     complete_ring(trial);
 }
 
@@ -284,8 +281,6 @@ void jg_sm100a_complete(struct jg_trial *trial)
     const struct jg_config_override *override = trial->override;
     const struct jg_config *wanted = &override->values;
     struct jg_config *config = &trial->config;
-    const struct jg_team_columns columns = jg_sm100a_team_columns(trial);
-    jg_trial_complete(trial, jg_out_stages_choose(trial->problem, &columns));
     complete_layout(&trial->product, &config->layout);
     config->pipeline.prefetch =
         override->has_prefetch ? wanted->pipeline.prefetch : JG_PREFETCH_NONE;
