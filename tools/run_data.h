@@ -1,95 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The matrices of one run on the device: random inputs, poisoned results, guards around. */
+/* Inputs and results of one launch together: its arguments, and the guards around all. */
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
-#include <stdbool.h>
-
-#include "cli.h"
-#include "run_groups.h"
-#include "run_index.h"
-#include "run_matrix.h"
-#include "run_pointers.h"
-#include "run_scales.h"
-
-/* Sizes of a launch from the command line; 0 means as planned. */
-struct run_sizes {
-    int64_t m, n, k, batch;
-    struct run_group_sizes groups;   /* rows of each */
-    const char *group_ns, *group_ks; /* N and K of each, NULL: the launch's */
-};
-
-/* Leading dimensions from the command line; 0 means packed, padded to 16 bytes or, where
- * the problem promises less, to an odd multiple of that. */
-struct run_strides {
-    int64_t lda, ldb, ldc, ldd;
-};
-
-/* Everything that one launch reads. */
-struct run_inputs {
-    int64_t m, n, k, batch; /* sizes of the launch */
-    int64_t d_columns;      /* of D, which with a gated epilogue has half of B's */
-    struct run_groups groups;
-    struct run_matrix group_sizes;        /* s32, what the kernel reads of the groups */
-    struct run_matrix group_ns, group_ks; /* the same, zeroed where all have N, K */
-    struct run_index index;               /* of D's rows */
-    struct run_matrix d_rows;             /* s32, what the kernel reads of it */
-    struct run_index a_index;             /* of A's rows, the same */
-    struct run_matrix a_rows;
-    struct run_matrix spread_a; /* A as a launch with an index gets it; `a` is in order */
-    struct run_matrix spread_a_scale; /* the same of scales that rows have, else zeroed */
-    struct run_matrix a, b, c;
-    struct run_pointers own_a, own_b, own_c; /* as a launch by pointers gets them */
-    struct run_matrix a_scale, b_scale;      /* f32; zeroed where there are none */
-    struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for outputs */
-    float values[JIT_GEMM_MAX_OPERANDS];               /* f32 scalars, passed by value */
-};
-
-/* Everything that one launch writes. */
-struct run_results {
-    struct run_matrix d;
-    struct run_pointers own_d; /* as a launch by pointers writes it, before it is in `d` */
-    struct run_matrix operands[JIT_GEMM_MAX_OPERANDS]; /* zeroed for inputs */
-    struct run_matrix d_scale;                         /* zeroed where D has none */
-    struct run_matrix workspace; /* zeroed for a kernel that needs none */
-};
-
-/* Sets the sizes of a launch, and of its groups. A size that differs from the compiled one,
- * or that nobody gave, is a usage error; run_inputs_free frees what was set. */
-int run_sizes_resolve(const jit_gemm_problem *problem, const struct run_sizes *asked,
-                      struct run_inputs *inputs);
-
-/* Makes the inputs of the problem, with sizes already set in `inputs`; addresses, rows and
- * batches are no better aligned than input_align and output_align promise. The functions
- * here give CLI_OK, or an exit code after printing the error; what was made is freed with
- * the matching free function either way. */
-int run_inputs_create(jit_gemm_context *context, const struct cli_problem *problem,
-                      const struct run_strides *strides, uint64_t seed,
-                      struct run_inputs *inputs);
-void run_inputs_free(jit_gemm_context *context, struct run_inputs *inputs);
-
-/* Does the operand hold a value for each element? Matrices do, and for the reference kernel
- * what others reduce, in f32. */
-bool run_holds_elements(const jit_gemm_problem *p, const jit_gemm_operand *operand);
-/* Columns of D in a block, of a kind that has a value for each; else 0. */
-int64_t run_block_columns(jit_gemm_operand_kind kind);
-/* Does the kernel fold what the snippet assigns to it? */
-bool run_reduces(const jit_gemm_operand *operand);
-
-/* Makes poisoned results, packed ones for a reference. */
-int run_results_create(jit_gemm_context *context, const struct cli_problem *problem,
-                       const struct run_inputs *inputs, int64_t ldd, bool is_reference,
-                       struct run_results *results);
-/* Poisons what a launch has written, the workspace excepted. */
-int run_results_poison(jit_gemm_context *context, const struct run_results *results);
-/* After a launch by pointers: what it wrote becomes that of `d`. Sets `*is_wrong` if memory
- * was written that is no group's. Nothing for other launches. */
-int run_results_collect(jit_gemm_context *context, const struct run_inputs *inputs,
-                        const struct run_results *results, bool *is_wrong);
-/* Makes the kernel's workspace, `bytes` of zeros with guards around. */
-int run_workspace_create(jit_gemm_context *context, uint64_t bytes,
-                         struct run_results *results);
-void run_results_free(jit_gemm_context *context, struct run_results *results);
+#include "run_inputs.h"
+#include "run_results.h"
 
 /* Arguments of a launch; `operands` has room for all of the problem's. */
 jit_gemm_args run_arguments(const struct cli_problem *problem,

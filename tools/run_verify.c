@@ -8,6 +8,7 @@
 
 #include "host_sums.h"
 #include "run_reduce.h"
+#include "run_views.h"
 #include "verify/compare.h"
 #include "verify/quantise.h"
 #include "verify/reduce.h"
