@@ -15,115 +15,11 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from emulated_runs import pool  # noqa: E402
+import group_kernels  # noqa: E402
 from planted_faults import Kernels, report, seen_in_tests  # noqa: E402
 from strides import stride  # noqa: E402
 
 EVERY = stride(80)
-SKEWED = "0,130,1,75,300,127,0"  # a store tile lacks one row
-MANY = ",".join(["1", "33", "0", "7", "0"] * 7)  # of 35 groups: more than a warp counts at once
-VECTORS = ["--epilogue", "d = acc * u + bias + M;", "--operand", "u:column_vector:f32",
-           "--operand", "bias:row_vector:bf16"]
-SCALED = ["m=640", "n=256", "k=256", "a=mxfp8", "d=mxfp8", "groups=7", "--group-sizes", SKEWED,
-          "--arch", "sm_100a", "--config", "mma=128x128 cluster=1x1"]
-KERNELS = {
-    "scales in bands": SCALED,
-    "padded scales": [*SCALED, "scale_rows=per_group_padded"],
-    "fragments, pairs of CTAs": ["m=640", "n=200", "k=128", "a=bf16", "groups=7", *VECTORS, "--group-sizes",
-                                 SKEWED, "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
-    # Of 18 tiles 2 have the last round of 4 multiprocessors.
-    "halves of the last round": ["m=640", "n=256", "k=64", "a=bf16", "groups=7", "--group-sizes", "1,130,1,75,300,0,127",
-                                 "--arch", "sm_90a", "--config", "tile=128x128 cluster=1x1"],
-    "launch control, transposed": [
-        "m=300", "n=256", "k=64", "a=bf16", "groups=35", *VECTORS, "--group-sizes", MANY, "--arch", "sm_100a",
-        "--config", "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
-    "a scan of three rounds": ["m=482", "n=64", "k=64", "a=bf16", "groups=601", "--group-sizes",
-                               "1,0,0,3,0," * 120 + "2", "--arch", "sm_90a", "--config", "tile=64x32 swap_ab=1"],
-    "counts, vectors": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts", "--group-sizes",
-                        SKEWED, "--arch", "sm_100a", "--config", "mma=128x64 cluster=2x1 scheduler=static"],
-    "counts, fragments": ["m=320", "n=256", "k=64", "a=bf16", "groups=7", "group_by=counts", "--group-sizes",
-                          SKEWED, "--arch", "sm_90a", "--config", "tile=64x128 cluster=1x2"],
-    "bands of columns": ["m=129", "n=2056", "k=64", "a=bf16", "groups=2", "--group-sizes", "0,129",
-                         "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
-}
-BLOCK_KERNELS = {
-    "blocks of rows, in halves": ["m=1100", "n=200", "k=128", "a=bf16", "groups=5", "group_by=rows",
-                                  *VECTORS, "--group-sizes", "0,130,1,300,70", "--arch", "sm_90a",
-                                  "--config", "tile=64x128 cluster=1x2"],
-    "blocks of rows, transposed": ["m=840", "n=272", "k=64", "a=bf16", "groups=3", "group_by=rows",
-                                   *VECTORS, "--group-sizes", "160,200,70", "--arch", "sm_100a", "--config",
-                                   "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
-    # More blocks than a warp asks for at once, whose list stays as it is.
-    "many blocks of rows": [f"m={300 * 128}", "n=8", "k=64", "a=bf16", "groups=4", "group_by=rows",
-                            "--group-sizes", "1280,1000,0,1400", "--block-order", "sorted", "--arch", "sm_90a",
-                            "--config", "tile=128x128 cluster=1x1"],
-}
-REST_KERNELS = {
-    "rows of none, offsets": ["m=640", "n=204", "k=64", "a=bf16", "groups=7", "group_rest=zero",
-                              "--group-sizes", "0,130,1,75,200,127,0", "--arch", "sm_90a",
-                              "--config", "tile=128x128 cluster=2x1"],
-    "rows of none, counts": ["m=320", "n=136", "k=64", "a=bf16", "c=bf16", "groups=7", "group_by=counts",
-                             "group_rest=zero", "--group-sizes", SKEWED, "--arch", "sm_100a",
-                             "--config", "mma=128x64 cluster=2x1 scheduler=clc"],
-    "rows of none, blocks": ["m=1100", "n=200", "k=64", "a=bf16", "groups=5", "group_by=rows",
-                             "group_rest=zero", "--group-sizes", "0,130,1,300,70", "--arch", "sm_100a",
-                             "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
-    "rows of none, scales of D": ["m=320", "n=328", "k=64", "a=bf16", "d=nvfp4", "d_scale_layout=8x4", "groups=7",
-                                  "group_by=counts", "group_rest=zero", "--group-sizes", SKEWED, "--arch", "sm_90a"],
-}
-
-DEPTHS = ["k=500", "groups=6", "group_by=k_offsets", "--group-sizes", "0,63,8,130,1,200"]
-DEPTH_KERNELS = {
-    "along K, shared tiles": ["m=264", "n=256", "a=bf16", "d=f32", "layout=tn", *DEPTHS,
-                              "--arch", "sm_90a", "--config", "tile=128x128 cluster=2x1"],
-    "along K, pairs of CTAs": ["m=256", "n=264", "a=bf16", "d=f32", "layout=tn", *DEPTHS, "--arch", "sm_100a",
-                               "--config", "mma=256x128 cta_group=2 cluster=2x2"],
-    "along K, by threads": ["m=64", "n=72", "a=bf16", "d=f32", "layout=nt", "input_align=2", *DEPTHS,
-                            "--arch", "sm_90a"],
-    "along K, scales of blocks": ["m=136", "n=136", "a=e4m3", "d=f32", "layout=tn", "a_scale=1x128",
-                                  "b_scale=128x128", *DEPTHS, "--arch", "sm_100a"],
-    "along K, scales of the tensor core": [
-        "m=136", "n=264", "k=512", "nvfp4", "d=f32", "groups=6", "group_by=k_offsets", "--group-sizes",
-        "0,96,32,0,320,32", "--arch", "sm_100a", "--config", "mma=128x64 cluster=1x1"],
-    "along K, pairs with scales": ["m=256", "n=256", "a=mxfp8", "d=f32", "layout=tn", *DEPTHS, "--arch", "sm_100a",
-                                   "--config", "mma=256x256 cta_group=2 cluster=2x1"],
-    # K of no group is NaN, before which the last group ends without any.
-    "along K, K-major with scales": [
-        "m=136", "n=144", "k=512", "a=mxfp8", "d=f32", "groups=6", "group_by=k_offsets", "--group-sizes",
-        "0,96,32,0,320,0", "--arch", "sm_100a", "--config", "mma=128x64 cluster=1x1"],
-}
-
-POINTERS = ["groups=5", "group_by=pointers", "--group-sizes", "1,130,0,75,300"]
-POINTER_KERNELS = {
-    "pointers, C": ["m=300", "n=200", "k=128", "a=bf16", "c=bf16", *POINTERS, *VECTORS, "--arch", "sm_90a",
-                    "--config", "tile=128x128"],
-    "pointers, transposed": [
-        "m=300", "n=136", "k=200", "a=bf16", "d=f32", *POINTERS, "--arch", "sm_100a", "--config", "mma=128x32 swap_ab=1"],
-    "pointers, scales of D": ["m=300", "n=256", "k=128", "a=e4m3", "d=e4m3", "d_scale=1x128", *POINTERS,
-                              "--arch", "sm_90a", "--config", "tile=128x128"],
-}
-
-REDUCED = ["--epilogue", "d = acc; s = acc; g = acc; m = abs(acc);", "--operand", "s:column_vector:f32:sum",
-           "--operand", "g:row_vector:f32:sum", "--operand", "m:scalar:f32:max"]
-REDUCED_SKEWED = ["n=264", "k=64", "a=bf16", "groups=7", "--group-sizes", SKEWED, *REDUCED]
-REDUCED_KERNELS = {
-    "reduced, offsets": ["m=640", *REDUCED_SKEWED, "--arch", "sm_90a", "--config", "tile=64x128 cluster=2x1"],
-    "reduced, transposed": ["m=300", *REDUCED_SKEWED, "group_by=counts", "--arch", "sm_100a", "--config",
-                            "mma=128x32 cluster=1x2 swap_ab=1 scheduler=clc raster_group=4"],
-}
-
-# Blocks of a group lie apart, and the last one of all, which is short, is not the last group's.
-SORTED = ["groups=5", "group_by=rows", "--group-sizes", "0,130,1,300,70", *REDUCED]
-SORTED_KERNELS = {
-    "reduced, blocks of rows": ["m=804", "n=264", "k=64", "a=bf16", "groups=5", "group_by=rows", "--group-sizes",
-                                "0,130,1,264,20", *REDUCED, "--arch", "sm_90a", "--config",
-                                "tile=64x128 cluster=1x2"],
-    "reduced, blocks, transposed": ["m=1000", "n=264", "k=64", "a=bf16", "group_rest=zero", *SORTED, "--arch",
-                                    "sm_100a", "--config", "mma=128x32 cluster=2x2 swap_ab=1 scheduler=clc"],
-    # More groups than a warp adds up at once, and more blocks than it asks for at once.
-    "reduced, many blocks": [f"m={300 * 128}", "n=8", "k=64", "a=bf16", "groups=40", "group_by=rows", *REDUCED,
-                             "--group-sizes", ",".join(["600", "0", "130", "1"] * 10), "--arch", "sm_90a",
-                             "--config", "tile=128x128 cluster=1x1"],
-}
 
 # What it is, the device code, and what stands in its place. An entry beyond the list's end is no
 # fault that numbers show: it has no rows.
@@ -382,9 +278,9 @@ IN_TESTS = [
 
 def main():
     tool, emulator, nvrtc, *programs = (pathlib.Path(word).resolve() for word in sys.argv[1:])
-    families = ((KERNELS, FAULTS), (BLOCK_KERNELS, BLOCK_FAULTS), (REST_KERNELS, REST_FAULTS),
-                (DEPTH_KERNELS, DEPTH_FAULTS), (POINTER_KERNELS, POINTER_FAULTS),
-                (REDUCED_KERNELS, REDUCED_FAULTS), (SORTED_KERNELS, SORTED_FAULTS))
+    families = ((group_kernels.ROWS, FAULTS), (group_kernels.BLOCKS, BLOCK_FAULTS), (group_kernels.RESTS, REST_FAULTS),
+                (group_kernels.DEPTHS, DEPTH_FAULTS), (group_kernels.POINTERS, POINTER_FAULTS),
+                (group_kernels.REDUCED, REDUCED_FAULTS), (group_kernels.SORTED, SORTED_FAULTS))
     with tempfile.TemporaryDirectory(prefix="jit_gemm_group_faults_") as holder, pool() as workers:
         kernels = Kernels(tool, emulator, nvrtc, holder)
         jobs = [job for problems, _ in families for job in kernels.all_unchanged(problems, "GroupRows")]
