@@ -390,21 +390,36 @@ static void move_aside(int shard_fd, const char *file, int quarantine_fd,
     }
 }
 
+/* What a name of a shard stands for now, beside what was seen of it. */
+enum found_file {
+    FOUND_AS_SEEN,
+    FOUND_GONE,
+    FOUND_REPLACED, /* by somebody, meanwhile */
+    FOUND_UNKNOWN   /* it cannot be asked, or nothing was seen, or nothing may be written */
+};
+
+static enum found_file find_again(const jg_cache *cache, int shard_fd, const char *file,
+                                  const struct stat *seen, struct stat *ret_now)
+{
+    if (cache->read_only || seen->st_ino == 0) {
+        return FOUND_UNKNOWN;
+    }
+    if (fstatat(shard_fd, file, ret_now, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? FOUND_GONE : FOUND_UNKNOWN;
+    }
+    return is_same_file(seen, ret_now) ? FOUND_AS_SEEN : FOUND_REPLACED;
+}
+
 bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
                                const jg_cache_name *name, const struct stat *seen)
 {
     const struct jg_cache_why silent = {NULL, 0};
-    if (cache->read_only || seen->st_ino == 0) {
-        return false;
-    }
     char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(name, file);
     struct stat now;
-    if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
-        return errno == ENOENT;
-    }
-    if (!is_same_file(seen, &now)) {
-        return true; /* somebody has replaced it meanwhile */
+    const enum found_file found = find_again(cache, shard_fd, file, seen, &now);
+    if (found != FOUND_AS_SEEN) {
+        return found != FOUND_UNKNOWN;
     }
     int fd = -1;
     if (jg_cache_store_open_folder(cache, jg_cache_dir_fd(cache),
@@ -435,17 +450,12 @@ bool jg_cache_store_quarantine(const jg_cache *cache, int shard_fd,
 bool jg_cache_store_remove(const jg_cache *cache, int shard_fd, const jg_cache_name *name,
                            const struct stat *seen)
 {
-    if (cache->read_only || seen->st_ino == 0) {
-        return false;
-    }
     char file[JG_CACHE_FILE_NAME_BYTES];
     jg_cache_store_file_name(name, file);
     struct stat now;
-    if (fstatat(shard_fd, file, &now, AT_SYMLINK_NOFOLLOW) != 0) {
-        return errno == ENOENT;
-    }
-    if (!is_same_file(seen, &now)) {
-        return true;
+    const enum found_file found = find_again(cache, shard_fd, file, seen, &now);
+    if (found != FOUND_AS_SEEN) {
+        return found != FOUND_UNKNOWN;
     }
     return unlinkat(shard_fd, file, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0) == 0;
 }

@@ -8,8 +8,17 @@
 #include "../bench/gemm_bench.h"
 #include "run_launch.h"
 
-int bench_modelled_check(const struct bench_modelled *settings)
+int bench_modelled_check(bool is_modelled, const char *device,
+                         const struct bench_modelled *settings)
 {
+    if (!is_modelled) {
+        return settings->chip == NULL && settings->mhz == 0
+                   ? CLI_OK
+                   : cli_usage_error("--chip and --mhz go with --modelled");
+    }
+    if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
+        return cli_usage_error("--modelled asks the emulator: add --device emulator");
+    }
     if (settings->mhz < 0 || settings->mhz > 10000) {
         return cli_usage_error(
             "--mhz: from 1 to 10000, or 0 for what the chip's power leaves");

@@ -15,8 +15,10 @@ struct bench_modelled {
     bool json;
 };
 
-/* CLI_OK, or an exit code after the error. */
-int bench_modelled_check(const struct bench_modelled *settings);
+/* Do --modelled, the device and the settings go together? Modelled times must not be taken
+ * for measured ones. CLI_OK, or an exit code after the error. */
+int bench_modelled_check(bool is_modelled, const char *device,
+                         const struct bench_modelled *settings);
 /* Has the emulator, which is opened later, time its launches. What the user's environment
  * says of it holds beside. */
 void bench_modelled_set_up(const struct bench_modelled *settings, bool verbose);

@@ -131,7 +131,10 @@ void cli_set_help_form(const struct cli_help_form *form);
  */
 int cli_parse(const struct cli_help *help, const struct cli_option *const *groups, int argc,
               char **argv, int *ret_words);
-/* The same; `words_help` are lines of the help on how the other words are written. */
+/* The same for a command that takes options only. */
+int cli_parse_options(const struct cli_help *help, const struct cli_option *const *groups,
+                      int argc, char **argv);
+/* As cli_parse; `words_help` are lines of the help on how the other words are written. */
 int cli_parse_words(const struct cli_help *help, const char *words_help,
                     const struct cli_option *const *groups, int argc, char **argv,
                     int *ret_words);

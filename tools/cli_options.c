@@ -298,6 +298,21 @@ int cli_parse(const struct cli_help *help, const struct cli_option *const *group
     return cli_parse_words(help, "", groups, argc, argv, ret_words);
 }
 
+int cli_parse_options(const struct cli_help *help, const struct cli_option *const *groups,
+                      int argc, char **argv)
+{
+    int words = 0;
+    const int code = cli_parse(help, groups, argc, argv, &words);
+
+    if (code >= 0 || words == 0) {
+        return code;
+    }
+    const char *options = strstr(help->usage, " [");
+    const size_t name_size =
+        options != NULL ? (size_t)(options - help->usage) : strlen(help->usage);
+    return cli_usage_error("%.*s takes no words", (int)name_size, help->usage);
+}
+
 int cli_parse_words(const struct cli_help *help, const char *words_help,
                     const struct cli_option *const *groups, int argc, char **argv,
                     int *ret_words)

@@ -173,18 +173,12 @@ static int check_options(const struct bench_options *options,
     return cli_check_output("--out", options->out);
 }
 
-/* Modelled times must not be taken for measured ones. */
 static int check_modelled(const struct bench_options *options)
 {
-    const char *device = options->context.device;
-
-    if (!options->modelled) {
-        return options->model.chip == NULL && options->model.mhz == 0
-                   ? CLI_OK
-                   : cli_usage_error("--chip and --mhz go with --modelled");
-    }
-    if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
-        return cli_usage_error("--modelled asks the emulator: add --device emulator");
+    const int code =
+        bench_modelled_check(options->modelled, options->context.device, &options->model);
+    if (code != CLI_OK || !options->modelled) {
+        return code;
     }
     if (options->out != NULL) {
         return cli_usage_error(
@@ -195,7 +189,7 @@ static int check_modelled(const struct bench_options *options)
         return cli_usage_error("--modelled runs one kernel once: leave --against, "
                                "--replays, --rounds, --round-ms and --warmup-ms out");
     }
-    return bench_modelled_check(&options->model);
+    return CLI_OK;
 }
 
 static int run_bench(const struct bench_options *options,

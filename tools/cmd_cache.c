@@ -302,13 +302,10 @@ static int cache_ls(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    int words = 0, code = cli_parse(&ls_help, groups, argc, argv, &words);
+    const int code = cli_parse_options(&ls_help, groups, argc, argv);
 
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("cache ls takes no words");
     }
     if (cache_tool_open(folder, true, &cache) != CLI_OK) {
         return CLI_FAILED;
@@ -418,13 +415,10 @@ static int cache_stat(int argc, char **argv)
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
     char oldest[32] = "", newest[32] = "";
-    int words = 0, code = cli_parse(&stat_help, groups, argc, argv, &words);
+    const int code = cli_parse_options(&stat_help, groups, argc, argv);
 
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("cache stat takes no words");
     }
     if (cache_tool_open(folder, true, &cache) != CLI_OK) {
         return CLI_FAILED;
@@ -681,13 +675,10 @@ static int cache_gc(int argc, char **argv)
     };
     const struct cli_option *groups[] = {own, NULL};
     jg_cache *cache = NULL;
-    int words = 0, code = cli_parse(&gc_help, groups, argc, argv, &words);
+    int code = cli_parse_options(&gc_help, groups, argc, argv);
 
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("cache gc takes no words");
     }
     if (age_text != NULL && !read_age(age_text, &max_age)) {
         return cli_usage_error("--max-age: `%s` is no age; write 90s, 15m, 12h or 30d",

@@ -281,15 +281,10 @@ int cmd_doctor(int argc, char **argv)
     struct cli_option context_table[CLI_CONTEXT_OPTION_COUNT];
     const struct cli_option *groups[] = {rows, context_table, NULL};
     char *emulator_text, capsules[PATH_BYTES];
-    int words = 0, code;
-
     cli_context_table(&options, true, context_table);
-    code = cli_parse(&doctor_help, groups, argc, argv, &words);
+    int code = cli_parse_options(&doctor_help, groups, argc, argv);
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("doctor takes no words");
     }
     code = own_absolute_paths(&options.cache_roots);
     if (code == CLI_OK && options.capsule_dir != NULL) {

@@ -103,14 +103,10 @@ int cmd_env(int argc, char **argv)
         {0},
     };
     const struct cli_option *groups[] = {own, NULL};
-    int words = 0;
-    int code = cli_parse(&env_help, groups, argc, argv, &words);
+    const int code = cli_parse_options(&env_help, groups, argc, argv);
 
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("env takes no words");
     }
     if (json) {
         print_json();

@@ -203,19 +203,10 @@ static int trace_problem(const struct trace_options *options,
 /* No part of a launch stands for all of it: a trace has the events of each CTA. */
 static int set_up_model(struct trace_options *options)
 {
-    const char *device = options->context.device;
-
-    if (!options->modelled) {
-        return options->model.chip == NULL && options->model.mhz == 0
-                   ? CLI_OK
-                   : cli_usage_error("--chip and --mhz go with --modelled");
-    }
-    if (device == NULL || strcmp(device, CLI_EMULATOR) != 0) {
-        return cli_usage_error("--modelled asks the emulator: add --device emulator");
-    }
-    options->model.needs_all = true;
-    const int code = bench_modelled_check(&options->model);
-    if (code == CLI_OK) {
+    const int code =
+        bench_modelled_check(options->modelled, options->context.device, &options->model);
+    if (code == CLI_OK && options->modelled) {
+        options->model.needs_all = true;
         bench_modelled_set_up(&options->model, false);
     }
     return code;

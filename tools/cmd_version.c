@@ -36,14 +36,10 @@ int cmd_version(int argc, char **argv)
         {0},
     };
     const struct cli_option *groups[] = {own, NULL};
-    int words = 0;
-    int code = cli_parse(&version_help, groups, argc, argv, &words);
+    const int code = cli_parse_options(&version_help, groups, argc, argv);
 
     if (code >= 0) {
         return code;
-    }
-    if (words) {
-        return cli_usage_error("version takes no words");
     }
     char *text = describe(CLI_ANY_ARCH);
     const char *at = text != NULL ? text : "";

@@ -91,8 +91,8 @@ double compare_root_mean_square(const struct element_view *view, const void *dat
     return count ? sqrt(sum / (double)count) : 0;
 }
 
-static void note_bad_element(struct compare_report *report, int64_t batch, int64_t row,
-                             int64_t column, double got, double want)
+void compare_note_bad(struct compare_report *report, int64_t batch, int64_t row,
+                      int64_t column, double got, double want)
 {
     if (report->row < 0) {
         report->batch = batch;
@@ -246,7 +246,7 @@ static void compare_element(struct comparison *all, int64_t batch, int64_t row,
         want = saturate(out->dtype, want);
     }
     if (!judge_element(all, &at, got, want)) {
-        note_bad_element(&all->report, batch, row, column, got, want);
+        compare_note_bad(&all->report, batch, row, column, got, want);
     }
 }
 

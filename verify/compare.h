@@ -85,6 +85,10 @@ struct compare_report {
     bool pass;                  /* all counts are 0, and rel_error is within its bound */
 };
 
+/* Remembers a bad element, if none is remembered. */
+void compare_note_bad(struct compare_report *report, int64_t batch, int64_t row,
+                      int64_t column, double got, double want);
+
 /*
  * Both views must have equal batch, rows and columns. `ref` should be of a wider type than
  * `out`: an infinity of `out`, or its greatest value, is right where the reference rounds

@@ -146,18 +146,6 @@ struct comparison {
     unsigned char *is_known; /* of each element of the scales' memory */
 };
 
-static void note(struct compare_report *report, int64_t batch, int64_t row, int64_t column,
-                 double got, double want)
-{
-    if (report->row < 0) {
-        report->batch = batch;
-        report->row = row;
-        report->column = column;
-        report->got = got;
-        report->want = want;
-    }
-}
-
 static float ref_at(const struct quantised *all, int64_t batch, int64_t row, int64_t column)
 {
     const struct element_view *view = all->ref_view;
@@ -300,8 +288,9 @@ static void compare_scale(struct comparison *work, const struct span *span,
     work->scales.elements++;
     if (!is_scale_right(work, amax, got) && !is_scale_in_range(work, span, amax, got)) {
         work->scales.over_bound++;
-        note(&work->scales, span->batch, span->row, span->begin, (double)got,
-             (double)quantise_scale(work->all->scale, work->all->view->dtype, amax.high));
+        compare_note_bad(
+            &work->scales, span->batch, span->row, span->begin, (double)got,
+            (double)quantise_scale(work->all->scale, work->all->view->dtype, amax.high));
     }
 }
 
@@ -351,7 +340,7 @@ static void compare_element(struct comparison *work, const struct span *span, in
         return;
     }
     if (isnan(low) != isnan(got) || !isnan(got)) {
-        note(&work->elements, span->batch, row, column, got, low);
+        compare_note_bad(&work->elements, span->batch, row, column, got, low);
     }
 }
 
@@ -407,7 +396,7 @@ static void compare_pads(struct comparison *work, int64_t batch, int64_t row)
         work->is_known[index] = 1;
         if (got != 0) {
             work->scales.over_bound++;
-            note(&work->scales, batch, row, pad * all->scale->block_k, got, 0);
+            compare_note_bad(&work->scales, batch, row, pad * all->scale->block_k, got, 0);
         }
     }
 }

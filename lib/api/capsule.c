@@ -312,6 +312,13 @@ static bool is_left_of(const struct jg_capsule_failure *failure, jit_gemm_status
                : status == JIT_GEMM_ERR_COMPILE || status == JIT_GEMM_ERR_INTERNAL;
 }
 
+bool jg_capsule_takes_load(const jit_gemm_context *context, jit_gemm_status status,
+                           jit_gemm_diagnostics **ret_error)
+{
+    return context->capsule_dir != NULL && status == JIT_GEMM_ERR_LOAD &&
+           jg_diagnostics_take(ret_error) == JIT_GEMM_OK;
+}
+
 void jg_capsule_leave(const jit_gemm_context *context,
                       const struct jg_capsule_failure *failure, jit_gemm_status status)
 {

@@ -97,6 +97,11 @@ struct jg_capsule_failure {
 void jg_capsule_leave(const jit_gemm_context *context,
                       const struct jg_capsule_failure *failure, jit_gemm_status status);
 
+/* Does a load that failed with `status` leave one? Then the thread's error is taken, for
+ * jg_error_restore, while the unit is made once more. */
+bool jg_capsule_takes_load(const jit_gemm_context *context, jit_gemm_status status,
+                           jit_gemm_diagnostics **ret_error);
+
 /* What a handle keeps, to leave a capsule when a launch of it fails: the context may be
  * gone by then. */
 struct jg_capsule_kept;

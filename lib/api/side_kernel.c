@@ -92,8 +92,7 @@ static void leave_capsule_of_load(const struct create *create, const char *key,
     const jit_gemm_context *context = create->context;
     struct jg_source source = {0};
     jit_gemm_diagnostics *diagnostics = NULL;
-    if (context->capsule_dir == NULL || status != JIT_GEMM_ERR_LOAD ||
-        jg_diagnostics_take(&diagnostics) != JIT_GEMM_OK) {
+    if (!jg_capsule_takes_load(context, status, &diagnostics)) {
         return;
     }
     const struct jg_builder builder =

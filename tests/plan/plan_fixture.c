@@ -24,14 +24,27 @@ const struct jg_arch *plan_hopper(void)
     return arch;
 }
 
-struct jg_choice plan_choose(const struct jg_arch *arch, const char *text)
+jit_gemm_status plan_try_on(const char *chip, const char *text,
+                            struct jg_choice *ret_choice)
 {
+    const struct jg_arch *arch = jg_arch_find(chip);
     const struct jg_problem problem = plan_problem(text);
+    cr_assert_not_null(arch);
+    return jg_config_choose(arch, &problem, &arch->default_facts, ret_choice, NULL);
+}
+
+struct jg_choice plan_choose_on(const char *chip, const char *text)
+{
     struct jg_choice choice;
     memset(&choice, 0, sizeof(choice));
-    cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
-                 JIT_GEMM_OK, "%s: %s", text, jg_error_text());
+    cr_assert_eq(plan_try_on(chip, text, &choice), JIT_GEMM_OK, "%s: %s", text,
+                 jg_error_text());
     return choice;
+}
+
+struct jg_choice plan_choose(const struct jg_arch *arch, const char *text)
+{
+    return plan_choose_on(arch->name, text);
 }
 
 void plan_expect_config(const struct jg_arch *arch, const char *text, const char *expected)

@@ -12,6 +12,12 @@ struct jg_problem plan_problem(const char *text);
 bool plan_is_same_problem(const struct jg_problem *a, const struct jg_problem *b);
 /* sm_90a. */
 const struct jg_arch *plan_hopper(void);
+/* What the chip of this name chooses with its default facts; where it refuses, the error's
+ * text is left. */
+jit_gemm_status plan_try_on(const char *chip, const char *text,
+                            struct jg_choice *ret_choice);
+/* The same, of what is not refused. */
+struct jg_choice plan_choose_on(const char *chip, const char *text);
 /* With the chip's default facts. */
 struct jg_choice plan_choose(const struct jg_arch *arch, const char *text);
 /* Does the chosen config's text contain `expected`? */

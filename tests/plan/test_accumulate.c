@@ -7,27 +7,11 @@
 #include "base/error.h"
 #include "plan_fixture.h"
 
-/* 0, or the error's text is left. */
-static jit_gemm_status try_on(const char *chip, const char *text,
-                              struct jg_choice *ret_choice)
-{
-    const struct jg_arch *arch = jg_arch_find(chip);
-    const struct jg_problem problem = plan_problem(text);
-    const struct jg_device_facts facts = arch->default_facts;
-    return jg_config_choose(arch, &problem, &facts, ret_choice, NULL);
-}
-
-static struct jg_choice choose_on(const char *chip, const char *text)
-{
-    struct jg_choice choice;
-    cr_assert_eq(try_on(chip, text, &choice), JIT_GEMM_OK, "%s: %s", text, jg_error_text());
-    return choice;
-}
-
 Test(accumulate, fast_sums_stay_in_the_tensor_core_where_that_keeps_less)
 {
-    const struct jg_choice exact = choose_on("sm_90a", "512x512x512 e4m3");
-    const struct jg_choice fast = choose_on("sm_90a", "512x512x512 e4m3 accumulate=fast");
+    const struct jg_choice exact = plan_choose_on("sm_90a", "512x512x512 e4m3");
+    const struct jg_choice fast =
+        plan_choose_on("sm_90a", "512x512x512 e4m3 accumulate=fast");
     cr_expect(exact.derived.promotes_sums);
     cr_expect_eq(exact.derived.accumulate, JIT_GEMM_ACCUMULATE_EXACT);
     cr_expect_not(fast.derived.promotes_sums);
@@ -38,8 +22,9 @@ Test(accumulate, fast_sums_stay_in_the_tensor_core_where_that_keeps_less)
 
 Test(accumulate, tensor_core_that_keeps_all_has_one_kernel_for_both)
 {
-    const struct jg_choice exact = choose_on("sm_100a", "512x512x512 e4m3");
-    const struct jg_choice fast = choose_on("sm_100a", "512x512x512 e4m3 accumulate=fast");
+    const struct jg_choice exact = plan_choose_on("sm_100a", "512x512x512 e4m3");
+    const struct jg_choice fast =
+        plan_choose_on("sm_100a", "512x512x512 e4m3 accumulate=fast");
     cr_expect_eq(fast.derived.accumulate, JIT_GEMM_ACCUMULATE_EXACT);
     cr_expect_eq(fast.derived.sum_fraction_bits, 23);
     cr_expect_eq(memcmp(&exact.config, &fast.config, sizeof(exact.config)), 0);
@@ -55,11 +40,11 @@ Test(accumulate, fast_sums_have_the_tiles_and_the_turns_of_other_types)
         char text[128];
         struct jg_choice choice;
         snprintf(text, sizeof(text), "4096x4096x4096 e4m3 config=%s", configs[i]);
-        cr_expect_eq(try_on("sm_90a", text, &choice) == JIT_GEMM_OK, !are_for_fast_only[i],
-                     "%s", text);
+        cr_expect_eq(plan_try_on("sm_90a", text, &choice) == JIT_GEMM_OK,
+                     !are_for_fast_only[i], "%s", text);
         snprintf(text, sizeof(text), "4096x4096x4096 e4m3 accumulate=fast config=%s",
                  configs[i]);
-        cr_expect_eq(try_on("sm_90a", text, &choice), JIT_GEMM_OK, "%s: %s", text,
+        cr_expect_eq(plan_try_on("sm_90a", text, &choice), JIT_GEMM_OK, "%s: %s", text,
                      jg_error_text());
     }
 }

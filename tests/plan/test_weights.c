@@ -8,22 +8,6 @@
 #include "base/error.h"
 #include "plan_fixture.h"
 
-static jit_gemm_status try_on(const char *chip, const char *text,
-                              struct jg_choice *ret_choice)
-{
-    const struct jg_arch *arch = jg_arch_find(chip);
-    const struct jg_problem problem = plan_problem(text);
-    const struct jg_device_facts facts = arch->default_facts;
-    return jg_config_choose(arch, &problem, &facts, ret_choice, NULL);
-}
-
-static struct jg_choice choose_on(const char *chip, const char *text)
-{
-    struct jg_choice choice;
-    cr_assert_eq(try_on(chip, text, &choice), JIT_GEMM_OK, "%s: %s", text, jg_error_text());
-    return choice;
-}
-
 Test(weights, matrix_is_that_of_the_product)
 {
     static const struct {
@@ -50,7 +34,7 @@ Test(weights, matrix_is_that_of_the_product)
         {"512x512x512 bf16 a_rows=indexed weights=b", JIT_GEMM_WEIGHTS_NONE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct jg_choice choice = choose_on("sm_90a", rows[i].text);
+        const struct jg_choice choice = plan_choose_on("sm_90a", rows[i].text);
         cr_expect_eq(choice.derived.first_loads, rows[i].first_loads, "%s", rows[i].text);
     }
 }
@@ -60,22 +44,23 @@ Test(weights, config_is_the_same_with_and_without)
 {
     static const char *const chips[] = {"sm_90a", "sm_100a"};
     for (int i = 0; i < 2; i++) {
-        const struct jg_choice plain = choose_on(chips[i], "16x4096x4096 bf16");
-        const struct jg_choice with = choose_on(chips[i], "16x4096x4096 bf16 weights=b");
+        const struct jg_choice plain = plan_choose_on(chips[i], "16x4096x4096 bf16");
+        const struct jg_choice with =
+            plan_choose_on(chips[i], "16x4096x4096 bf16 weights=b");
         cr_expect_eq(memcmp(&plain.config, &with.config, sizeof(plain.config)), 0);
     }
-    const struct jg_choice with = choose_on("sm_100a", "16x4096x4096 bf16 weights=b");
+    const struct jg_choice with = plan_choose_on("sm_100a", "16x4096x4096 bf16 weights=b");
     cr_expect_eq(with.derived.first_loads, JIT_GEMM_WEIGHTS_NONE);
 }
 
 Test(weights, two_ctas_share_registers_and_shared_memory)
 {
     const struct jg_choice choice =
-        choose_on("sm_90a", "16x4096x4096 bf16 config=tile=64x32 resident=2");
+        plan_choose_on("sm_90a", "16x4096x4096 bf16 config=tile=64x32 resident=2");
     cr_expect_eq(choice.config.pipeline.stages, 9);
     cr_expect_eq(choice.derived.smem_bytes, 115712); /* with 1024 of the driver's, half */
     cr_expect_eq(choice.derived.max_registers, 80);
-    cr_expect_eq(choose_on("sm_90a", "16x4096x4096 bf16").config.launch.resident, 0,
+    cr_expect_eq(plan_choose_on("sm_90a", "16x4096x4096 bf16").config.launch.resident, 0,
                  "it is chosen by hand only");
 }
 
@@ -101,12 +86,12 @@ Test(weights, resident_says_what_has_no_room)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jg_choice choice;
-        cr_expect_neq(try_on("sm_90a", rows[i].text, &choice), JIT_GEMM_OK, "%s",
+        cr_expect_neq(plan_try_on("sm_90a", rows[i].text, &choice), JIT_GEMM_OK, "%s",
                       rows[i].text);
         cr_expect_eq(strncmp(jg_error_text(), rows[i].message, strlen(rows[i].message)), 0,
                      "%s", jg_error_text());
     }
     struct jg_choice choice;
-    cr_expect_neq(try_on("sm_100a", "16x512x512 bf16 config=resident=2", &choice),
+    cr_expect_neq(plan_try_on("sm_100a", "16x512x512 bf16 config=resident=2", &choice),
                   JIT_GEMM_OK);
 }
