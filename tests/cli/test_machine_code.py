@@ -91,7 +91,7 @@ SCALED_SUMS = [
     ["a_scale=1x128", "b_scale=1x128", "d=bf16"],
 ]
 # What an epilogue adds to the plain kernel on sm_90a, whose loops over a thread's accumulators are
-# unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues.md).
+# unrolled: type of D, snippet, and the most instructions for each of them (docs/epilogues-speed.md).
 ADDED_TILE, ADDED_PER_THREAD = "tile=128x256", 128 * 256 // 256
 ADDED = [
     ("bf16", "d = acc + bias;", 1.25),
@@ -218,7 +218,7 @@ LARGEST = ["m=8192", "n=8192", "k=1024", "a=bf16", "c=f32", "d=f32", "dynamic=m,
            "--epilogue", "aux = acc; d = tanh(acc * u + x) + gelu(acc + bias);", "--operand", "u:column_vector:f32",
            "--operand", "x:matrix:f32", "--operand", "bias:row_vector:f32", "--operand", "aux:matrix:f32:out",
            "--arch", "sm_100a", "--config", "mma=256x256 cta_group=2 cluster=2x1 split_k=4"]
-# What the compiler's time goes with, and what no busy machine changes; docs/sm100a-budget.md has the
+# What the compiler's time goes with, and what no busy machine changes; docs/compile-time.md has the
 # seconds. Today 30,976 bytes of machine code, 24,279 lines of PTX.
 MOST_CODE_BYTES = 34000
 MOST_PTX_LINES = 27000

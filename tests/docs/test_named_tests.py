@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of faults in docs/scales.md name tests that there are: files, programs, tests of Criterion, rules of
+"""The table of faults in docs/scales-testing.md names tests that there are: files, programs, tests of Criterion, rules of
 mutations and planted faults.
 
 Usage: test_named_tests.py SOURCE_ROOT
@@ -51,8 +51,8 @@ class Names:
 def main():
     root = pathlib.Path(sys.argv[1])
     names = Names(root)
-    text = (root / "docs" / "scales.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", text[text.index("## Faults of others"):], re.M)
+    text = (root / "docs" / "scales-testing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", text, re.M)
     lines = [(f"row {number}: {fault}", names.missing(tests)) for number, fault, tests in rows]
     lines.append(("24 rows", [] if [int(row[0]) for row in rows] == list(range(1, 25)) else ["some"]))
     wrong = 'refused: `tests/plan/test_none.c`, `scales/of_nothing`, `mx0:`; `emu_nothing`: "no such fault"'
