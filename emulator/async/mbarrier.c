@@ -26,7 +26,7 @@ static struct emu_mbarrier *find_any(struct emu_cta *cta, uint32_t offset)
     return index == 0 ? NULL : table->list[index - 1];
 }
 
-struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset)
+static struct emu_mbarrier *find_live(struct emu_cta *cta, uint32_t offset)
 {
     struct emu_mbarrier *barrier = find_any(cta, offset);
     return barrier != NULL && barrier->live ? barrier : NULL;
@@ -74,7 +74,7 @@ struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
                          use->offset);
         return NULL;
     }
-    struct emu_mbarrier *barrier = emu_mbarrier_find(use->cta, use->offset);
+    struct emu_mbarrier *barrier = find_live(use->cta, use->offset);
     if (barrier == NULL) {
         emu_report_error(use->warp, use->insn, use->lane, EMU_FINDING_BARRIER,
                          "there is no initialised mbarrier at shared offset %u of CTA %u",
@@ -386,7 +386,7 @@ bool emu_mbarrier_describe_wait(struct emu_warp *warp, const struct emu_insn *in
     if (state->waited_at != insn) {
         return false;
     }
-    const struct emu_mbarrier *barrier = emu_mbarrier_find(warp->cta, state->waited_offset);
+    const struct emu_mbarrier *barrier = find_live(warp->cta, state->waited_offset);
     if (barrier == NULL) {
         return false;
     }

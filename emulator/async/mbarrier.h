@@ -67,10 +67,8 @@ struct emu_mbarrier_use {
     uint32_t offset;
 };
 
-/* The live mbarrier at that offset, or NULL. */
-struct emu_mbarrier *emu_mbarrier_find(struct emu_cta *cta, uint32_t offset);
-/* The same for an operation, which reports what is wrong. `known` is a view that must have
- * the initialisation; NULL: not checked. */
+/* The live mbarrier that an operation names, or NULL with a report of what is wrong.
+ * `known` is a view that must have the initialisation; NULL: not checked. */
 struct emu_mbarrier *emu_mbarrier_use(const struct emu_mbarrier_use *use,
                                       const struct emu_view *known);
 

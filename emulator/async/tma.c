@@ -62,8 +62,9 @@ static uint64_t outside_line(struct emu_cta *cta, const struct emu_box *box, uin
     return beyond | ((number + row) & (beyond - 1));
 }
 
-void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
-                       struct emu_request *request)
+/* In a timed launch: asks L2 for the rows of a box. */
+static void time_read_box(struct emu_cta *cta, const struct emu_box *box,
+                          struct emu_request *request)
 {
     for (uint32_t row = 0; row < box->rows; row++) {
         const struct emu_box_row at = emu_box_row(box, row);
@@ -79,7 +80,7 @@ void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
 static struct emu_arrival fetch_time(struct emu_warp *warp, const struct emu_load *load)
 {
     struct emu_request request = emu_time_copy_begin(warp->cta);
-    emu_time_read_box(warp->cta, &load->box, &request);
+    time_read_box(warp->cta, &load->box, &request);
     return emu_time_fetched(warp->cta, &request);
 }
 

@@ -52,10 +52,6 @@ bool emu_store_issue(struct emu_warp *warp, const struct emu_insn *insn, unsigne
 bool emu_is_again(const struct emu_warp *warp, uint32_t lanes, uint32_t slot,
                   unsigned lane);
 
-/* In a timed launch: asks L2 for the rows of a box. */
-void emu_time_read_box(struct emu_cta *cta, const struct emu_box *box,
-                       struct emu_request *request);
-
 /* True when several lanes issue the same copy, usually because no lane was elected.
  * `slot`: the address or coordinate that tells copies apart. `harmless`: a plain store,
  * which kernels that are known to run leave to whole warps. */

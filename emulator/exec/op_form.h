@@ -71,7 +71,6 @@ enum {
 #define EMU_T_I32   (EMU_T(U32) | EMU_T(S32))
 #define EMU_T_I64   (EMU_T(U64) | EMU_T(S64))
 #define EMU_T_HALF  (EMU_T(F16) | EMU_T(BF16))
-#define EMU_T_HALF2 (EMU_T(F16X2) | EMU_T(BF16X2))
 
 struct emu_form {
     const char *name;
@@ -89,7 +88,6 @@ struct emu_form {
 /* Tables end with a NULL name. */
 extern const struct emu_form emu_integer_forms[];
 extern const struct emu_form emu_multiply_forms[];
-extern const struct emu_form emu_divide_forms[];
 extern const struct emu_form emu_carry_forms[];
 extern const struct emu_form emu_logic_forms[];
 extern const struct emu_form emu_bits_forms[];

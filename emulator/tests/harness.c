@@ -146,8 +146,3 @@ const char *harness_text(struct harness *h)
     last_text = emu_reports_text(h->reports, EMU_ADVICE);
     return last_text;
 }
-
-void harness_clear(struct harness *h)
-{
-    emu_reports_clear(h->reports);
-}

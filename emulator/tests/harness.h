@@ -63,7 +63,5 @@ bool harness_run_clusters(struct harness *h, uint32_t ctas, uint32_t threads,
  * call or close. */
 unsigned harness_found(struct harness *h, enum emu_finding finding);
 const char *harness_text(struct harness *h);
-/* Forgets findings. */
-void harness_clear(struct harness *h);
 
 #endif

@@ -31,8 +31,6 @@ static inline bool jg_operand_needs_workspace(const struct jg_operand *operand)
     return jg_operand_reduces(operand) && jg_operand_kind_block(operand->kind) == 0;
 }
 
-/* A hint: the names of all roles but that of an input, which has none. */
-#define JG_OPERAND_ROLES "roles: out sum max min, or none for an input"
 /* "unknown" for what is no role, "in" for an input. */
 const char *jg_operand_role_name(jit_gemm_operand_role role);
 /* By name; false if there is no such name. */

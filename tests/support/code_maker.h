@@ -11,7 +11,6 @@
 #define CODE_KEEP                                                                            \
     "extern \"C\" __device__ float keep(float acc, int row, int col, int batch, float bias," \
     " float *aux) { *aux = acc + bias; return *aux > 0.0f ? *aux : 0.015625f * *aux; }"
-#define CODE_KEEP_SNIPPET  "aux = acc + bias; d = aux > 0.0f ? aux : 0.015625f * aux;"
 #define CODE_KEEP_OPERANDS "bias:row_vector:bf16 aux:matrix:f32:out"
 
 /* Fail the running test if NVRTC refuses the text, and skip it if there is none. `arch` is

@@ -9,13 +9,7 @@
 
 namespace host {
 
-enum : uint32_t {
-    LANES = 32,
-    SHARED_BYTES = 232448,
-    TMEM_LANES = 128,
-    TMEM_COLUMNS = 512,
-    TAG_BYTES = 4
-};
+enum : uint32_t { LANES = 32, SHARED_BYTES = 232448, TMEM_LANES = 128, TMEM_COLUMNS = 512 };
 
 /* ------------------------------------------------------------------ shared memory */
 
