@@ -110,7 +110,7 @@ typedef struct jit_gemm_context_options {
 /** Counters of a context since its creation. */
 typedef struct jit_gemm_stats {
     size_t struct_size;        /**< sizeof(jit_gemm_stats), set by the caller. */
-    uint64_t creates;          /**< Successful creates, of packers too (scales.h). */
+    uint64_t creates;          /**< Successful creates, of packers and combiners too. */
     uint64_t memory_hits;      /**< Kernels found loaded in this context, or just made by
                                   another thread of the process. */
     uint64_t disk_hits;        /**< Kernels read from the disk cache. */

@@ -5,9 +5,9 @@
  *
  * To nearest, ties to even (docs/types.md). To f16 and bf16 what is too great becomes an
  * infinity; to e4m3, e5m2 and e2m1 it saturates: it becomes the greatest value with its
- * sign, and so does an infinity. A NaN becomes the type's (0x7fff, 0x7f), of e2m1, which
- * has none,
- * 6. To ue8m0, a power of two without a sign, magnitudes are rounded up, from 2^-127 to
+ * sign, and so does an infinity. A NaN becomes the type's (0x7fff, 0x7f), and 6 in e2m1,
+ * which has none.
+ * To ue8m0, a power of two without a sign, magnitudes are rounded up, from 2^-127 to
  * 2^127, and a NaN becomes 0xff. From a type to float every value is exact.
  *
  * All functions are thread-safe and pure; they need no context and no GPU.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file error.h
- * @brief Versions, names of results, the thread's last error and its diagnostics.
+ * @brief Versions, names of results, and the last error of each thread. Thread-safe.
  */
 #ifndef JIT_GEMM_ERROR_H
 #define JIT_GEMM_ERROR_H
@@ -28,8 +28,8 @@ JIT_GEMM_API const char *jit_gemm_status_name(jit_gemm_status status);
 /** One sentence that explains a status. Never NULL; static. */
 JIT_GEMM_API const char *jit_gemm_status_text(jit_gemm_status status);
 
-/** Name of an origin: "compiled", "disk" or "memory"; "unknown" for any other value. Never
- * NULL; static. */
+/** Name of an origin: "compiled", "disk", "memory" or "bundle"; "unknown" for any other
+ * value. Never NULL; static. */
 JIT_GEMM_API const char *jit_gemm_origin_name(jit_gemm_origin origin);
 
 /**

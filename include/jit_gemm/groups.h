@@ -20,9 +20,9 @@ extern "C" {
  * Says what sizes the groups of a launch typically have: fills `typical_sizes` of a problem
  * with groups of rows. They are planned for, and change nothing but the choice.
  *
- * Up to ::JIT_GEMM_SIZE_RUNS different sizes are kept as they are; of more, those between
- * are near a line. The numbers of one launch of a router are good ones; so are averages
- * over many launches, in each of which they are sorted first.
+ * Up to ::JIT_GEMM_SIZE_RUNS different sizes are kept as they are; more become as many runs
+ * whose sizes rise evenly. The numbers of one launch of a router are good ones; so are
+ * averages over many launches, in each of which they are sorted first. Thread-safe.
  *
  * @param problem its `struct_size` is set; all else may be filled in later, and is looked
  *        at then: are there `count` groups, and has M room for their rows?

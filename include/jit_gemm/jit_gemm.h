@@ -17,7 +17,7 @@
  *
  * Conventions of every struct:
  * - A struct that begins with `struct_size` must carry `sizeof` of that struct as the
- * caller compiled it. A shorter struct (an older caller) is accepted and the missing tail
+ *   caller compiled it. A shorter struct (an older caller) is accepted and the missing tail
  * reads as zero. A longer one (a newer caller) is accepted only if its unknown tail is all
  * zero, and is otherwise refused with ::JIT_GEMM_ERR_VERSION. So it is with a struct that
  * a function fills: nothing is written beyond `struct_size`. The others are frozen.
@@ -330,7 +330,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * ended, the struct only during the call
  * @param stream CUstream or cudaStream_t of the context's device; NULL is the default
  * stream
- * @return OK, ARGUMENT, UNSUPPORTED (alignment), LAUNCH, VERSION
+ * @return OK, ARGUMENT, UNSUPPORTED (alignment, too many tiles), LAUNCH, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args,
                                           void *stream);

@@ -32,17 +32,17 @@ JIT_GEMM_API jit_gemm_status jit_gemm_problem_parse_sized(const char *text,
  * bf16`, where the sizes and the type may also change places. A type without a key is A's,
  * wherever it stands.
  *
- * Keys: m n k batch (sizes), groups (how many), group_by (offsets counts rows k_offsets),
- * group_rest (untouched zero), scale_rows (stacked per_group_padded), typical_sizes
- * (`8x512,24x0..96`), a b c d (types; of all but c also mxfp8, mxfp8e5m2, mxfp4 and nvfp4,
- * which bring their scales along), layout (nt nn tn tt: A's, B's), d_layout (row column),
- * d_rows a_rows (in_order indexed), a_scale b_scale d_scale (none tensor vector 1x128
- * 128x128 1x128ue8m0 128x128ue8m0 mx nv), a_scale_layout b_scale_layout d_scale_layout
- * (row column 128x4 8x4 mn_k4), dynamic (a list such as `m,n`), workspace (most bytes,
- * such as `64m`), input_align and output_align (bytes), pair (interleaved halves),
- * invariant (none m), accumulate (exact fast), weights (none a b), max_registers (of a
- * thread), local_memory (any none), epilogue (a name), config (the rest of the text). They
- * stand for fields of ::jit_gemm_problem: `input_align` for A and B, `output_align` for D.
+ * Keys: m n k batch (sizes), groups (how many), group_by (offsets counts rows k_offsets
+ * pointers), group_rest (untouched zero), scale_rows (stacked per_group_padded),
+ * typical_sizes (`8x512,24x0..96`), a b c d (types; of all but c also mxfp8, mxfp8e5m2,
+ * mxfp4 and nvfp4, which bring their scales along), layout (nt nn tn tt: A's, B's),
+ * d_layout (row column), d_rows a_rows (in_order indexed), a_scale b_scale d_scale (none
+ * tensor vector 1x128 128x128 1x128ue8m0 128x128ue8m0 mx nv), a_scale_layout b_scale_layout
+ * d_scale_layout (row column 128x4 8x4 mn_k4), dynamic (such as `m,n`), workspace (such as
+ * `64m`), input_align and output_align (bytes), pair (interleaved halves), invariant (none
+ * m), accumulate (exact fast), weights (none a b), max_registers (of a thread),
+ * local_memory (any none), epilogue (a name), config (the rest of the text). They stand for
+ * fields of ::jit_gemm_problem: `input_align` for A and B, `output_align` for D.
  *
  * @param text zero-terminated, read during the call only
  * @param[out] ret_problem receives the problem, defaults and `struct_size` filled in;

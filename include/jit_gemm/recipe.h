@@ -41,7 +41,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_context_load_recipe(jit_gemm_context *cont
                                                           const char *path);
 
 /**
- * The same from memory.
+ * The same from memory, with the same results but for IO. Any thread.
  * @param name what plans, infos and errors call it; copied
  * @param text copied
  * @param size bytes of `text`
