@@ -5,7 +5,7 @@
 #include "compile/snippet_check.h"
 
 /* A compiler that is not there, or not allowed, is no failure: the scan has been done. Of a
- * compiled function that is all. */
+ * compiled function that is all. One that could not be looked for is a failure. */
 static jit_gemm_status check_with_compiler(jit_gemm_context *context,
                                            const struct jg_stop *stop,
                                            const struct jg_epilogue *epilogue,
@@ -13,7 +13,8 @@ static jit_gemm_status check_with_compiler(jit_gemm_context *context,
 {
     *ret_depth = JIT_GEMM_EPILOGUE_SCANNED;
     if (context->policy == JIT_GEMM_POLICY_FORBID || jg_epilogue_is_compiled(epilogue) ||
-        jg_toolchain_signature(context->toolchain, context->cache, context->log) == NULL) {
+        (jg_toolchain_signature(context->toolchain, context->cache, context->log) == NULL &&
+         jg_toolchain_is_absent(context->toolchain))) {
         return JIT_GEMM_OK;
     }
     struct jg_compiler *compiler = NULL;

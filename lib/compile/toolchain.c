@@ -294,6 +294,14 @@ const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cac
     return signature;
 }
 
+bool jg_toolchain_is_absent(struct jg_toolchain *toolchain)
+{
+    pthread_mutex_lock(&toolchain->mutex);
+    const bool is_absent = toolchain->compiler == NULL && toolchain->is_absent;
+    pthread_mutex_unlock(&toolchain->mutex);
+    return is_absent;
+}
+
 static jit_gemm_status fail_without_compiler(const struct jg_toolchain *toolchain,
                                              const struct jg_str *reasons)
 {

@@ -38,11 +38,13 @@ void jg_toolchain_destroy(struct jg_toolchain *toolchain);
 /*
  * Signature of the compiler that this process would use. Opens the library only if the
  * cache (may be NULL) does not know the file. NULL if there is no usable compiler: that is
- * no failure, and no error record is written (but for lack of memory). The text lives as
- * long as the toolchain.
+ * no failure, and no error record is written; or the search failed, as for want of memory.
+ * The text lives as long as the toolchain.
  */
 const char *jg_toolchain_signature(struct jg_toolchain *toolchain, struct jg_cache *cache,
                                    struct jg_log *log);
+/* Has a search for the signature come to its end, and found nothing usable? */
+bool jg_toolchain_is_absent(struct jg_toolchain *toolchain);
 /* The compiler, opened at the first call. NO_COMPILER with every place that was tried,
  * NO_MEMORY. It belongs to the toolchain and may be used by many threads. */
 jit_gemm_status jg_toolchain_compiler(struct jg_toolchain *toolchain,

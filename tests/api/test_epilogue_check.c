@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An epilogue checked by itself: how far the check goes, and what it leaves alone. */
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "api_fixture.h"
@@ -118,6 +119,35 @@ Test(epilogue_check, every_failing_allocation_is_survived)
     }
     cr_expect_eq(status, JIT_GEMM_OK);
     cr_expect_gt(number, 3);
+    api_fixture_close(&fixture);
+}
+
+/* The compiler is there, and fails at every text: a check that could not look for it may
+ * not say that the scan was all. */
+Test(epilogue_check, want_of_memory_is_no_want_of_a_compiler)
+{
+    struct api_fixture fixture;
+    jit_gemm_context_options options = api_fixture_options(&fixture);
+    options.nvrtc = JG_FAKE_NVRTC_BROKEN;
+    const jit_gemm_epilogue epilogue = make_epilogue("d = relu(acc);");
+    bool is_finished = false;
+    int failures = 0;
+    for (long number = 1; !is_finished && number < 1000; number++) {
+        cr_assert_eq(jit_gemm_context_create(&options, &fixture.context), JIT_GEMM_OK);
+        const long before = jg_alloc_count();
+        jg_alloc_fail_at(number, 0);
+        const jit_gemm_status status =
+            jit_gemm_epilogue_check(fixture.context, &epilogue, NULL);
+        is_finished = jg_alloc_count() - before < number;
+        jg_alloc_fail_at(0, 0);
+        failures += status == JIT_GEMM_ERR_NO_MEMORY;
+        cr_expect(status == JIT_GEMM_ERR_INTERNAL ||
+                      (status == JIT_GEMM_ERR_NO_MEMORY && !is_finished),
+                  "allocation %ld: %d", number, (int)status);
+        jit_gemm_context_destroy(&fixture.context);
+    }
+    cr_expect(is_finished);
+    cr_expect_gt(failures, 10);
     api_fixture_close(&fixture);
 }
 
