@@ -330,7 +330,7 @@ class Gemm(_Launchable):
 class Family(_Launchable):
     """The kernels that share the sizes of a dynamic dimension, loaded.
 
-    problem: with a dynamic dimension, such as "m=0 n=4096 k=4096 a=bf16 dynamic=m".
+    problem: with a dynamic dimension, such as "n=4096 k=4096 a=bf16 dynamic=m".
     sizes: such as "m=1..8192 loss=5%".
     """
 

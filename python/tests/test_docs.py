@@ -37,6 +37,19 @@ class Docs(CompilerTest):
             if name[0].islower() or name.endswith("Error"):
                 self.assertTrue(name in TEXT, name)
 
+    def test_problems_that_docstrings_name_are_problems(self):
+        import jit_gemm
+
+        texts = []
+        for name in jit_gemm.__all__:
+            thing = getattr(jit_gemm, name)
+            for doc in [thing.__doc__] + [getattr(part, "__doc__", None) for part in vars(thing).values()]:
+                texts += re.findall(r'"([^"]*\bk=\d[^"]*)"', doc or "")
+        self.assertGreaterEqual(len(texts), 1)
+        with jit_gemm.Context("none", arch="sm_90a") as context:
+            for text in texts:
+                self.assertIn("chosen:", context.plan(text), text)
+
 
 if __name__ == "__main__":
     main()
