@@ -438,12 +438,14 @@ int cli_problem_register(const struct cli_problem *problem, jit_gemm_context *co
 char *cli_problem_text(const jit_gemm_problem *problem)
 {
     size_t length = 0;
-
-    if (jit_gemm_problem_print(problem, NULL, 0, &length) != JIT_GEMM_OK) {
-        length = 0;
-    }
+    jit_gemm_status status = jit_gemm_problem_print(problem, NULL, 0, &length);
     char *text = cli_alloc(length + 1);
-    text[0] = '\0';
-    (void)jit_gemm_problem_print(problem, text, length + 1, NULL);
+
+    if (status == JIT_GEMM_OK) {
+        status = jit_gemm_problem_print(problem, text, length + 1, NULL);
+    }
+    if (status != JIT_GEMM_OK) { /* for want of memory: it was a problem before */
+        exit(cli_report(status, NULL, false));
+    }
     return text;
 }
