@@ -9,6 +9,15 @@ static bool is_aligned(const CUtensorMap *map)
     return map != NULL && (uintptr_t)map % EMU_MAP_ALIGNMENT == 0;
 }
 
+/* A driver asks for a current context, of which it uses nothing (H200, CUDA 13). */
+static CUresult enter(void)
+{
+    const CUresult result = emu_enter_aside();
+    return result == CUDA_SUCCESS && emu_context_current() == NULL
+               ? CUDA_ERROR_INVALID_CONTEXT
+               : result;
+}
+
 EMU_EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
     CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
     void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
@@ -17,7 +26,7 @@ EMU_EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
     CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
     struct emu_error error = {0};
-    CUresult result = emu_enter_aside();
+    CUresult result = enter();
     if (result != CUDA_SUCCESS) {
         return emu_leave(result);
     }
@@ -61,7 +70,7 @@ static CUresult replace_address(CUtensorMap *bytes, uint64_t address)
 EMU_EXPORT CUresult CUDAAPI cuTensorMapReplaceAddress(CUtensorMap *tensorMap,
                                                       void *globalAddress)
 {
-    CUresult result = emu_enter_aside();
+    CUresult result = enter();
     if (result == CUDA_SUCCESS) {
         result = replace_address(tensorMap, (uint64_t)(uintptr_t)globalAddress);
     }

@@ -186,6 +186,16 @@ Test(driver_malformed, calls_without_a_context)
     EXPECT_CU(CUDA_ERROR_INVALID_CONTEXT, cu.cuModuleLoadData(&module, ""));
     EXPECT_CU(CUDA_ERROR_INVALID_CONTEXT,
               cu.cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    CUtensorMap map;
+    const cuuint64_t dims[2] = {64, 32};
+    const cuuint64_t strides[1] = {128};
+    const cuuint32_t box[2] = {64, 32};
+    const cuuint32_t steps[2] = {1, 1};
+    EXPECT_CU(CUDA_ERROR_INVALID_CONTEXT,
+              cu.cuTensorMapEncodeTiled(
+                  &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, NULL, dims, strides, box,
+                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 
     CUcontext other = NULL;
     ASSERT_CU(cu.cuCtxCreate(&other, NULL, 0, 1));

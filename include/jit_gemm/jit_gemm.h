@@ -329,7 +329,7 @@ JIT_GEMM_API jit_gemm_status jit_gemm_create(jit_gemm_context *context,
  * @param args addresses, strides, scalars; the device memory must live until the kernel has
  * ended, the struct only during the call
  * @param stream CUstream or cudaStream_t of the context's device; NULL is the default
- * stream
+ * stream. A thread without a current CUDA context gets the device's primary one.
  * @return OK, ARGUMENT, UNSUPPORTED (alignment, too many tiles), LAUNCH, VERSION
  */
 JIT_GEMM_API jit_gemm_status jit_gemm_run(const jit_gemm *gemm, const jit_gemm_args *args,

@@ -174,6 +174,13 @@ jit_gemm_status jg_device_ensure_current(const struct jg_device *device)
     return current != NULL ? JIT_GEMM_OK : set_current(device, device->primary);
 }
 
+bool jg_device_adopt(const struct jg_device *device)
+{
+    CUcontext current = NULL;
+    return device->driver->ctx_get_current(&current) == CUDA_SUCCESS && current == NULL &&
+           device->driver->ctx_set_current(device->primary) == CUDA_SUCCESS;
+}
+
 jit_gemm_status jg_device_enter(const struct jg_device *device, CUcontext *ret_previous)
 {
     CUcontext current = NULL;

@@ -4,6 +4,7 @@
 #define JG_CUDA_DEVICE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/device_facts.h"
 #include "cuda/driver.h"
@@ -36,6 +37,9 @@ void jg_device_release(struct jg_device *device);
 /* Makes the primary context current if the thread has none, as the CUDA runtime does.
  * DEVICE. */
 jit_gemm_status jg_device_ensure_current(const struct jg_device *device);
+/* The same for who was refused with CUDA_ERROR_INVALID_CONTEXT: true if the thread had
+ * none, and has the primary one now, so that another try is worth it. Records no error. */
+bool jg_device_adopt(const struct jg_device *device);
 /*
  * Makes the primary context current, whatever was; give `ret_previous` back to
  * jg_device_leave. A thread that had none keeps the primary one. DEVICE.

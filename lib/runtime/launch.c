@@ -98,14 +98,14 @@ static CUresult launch_anywhere(const struct launch *launch)
     const struct jg_driver *driver = device->driver;
     CUresult result = launch_once(launch, launch->primary);
     CUcontext current = NULL;
-    if ((result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) ||
-        driver->ctx_get_current(&current) != CUDA_SUCCESS) {
+    if (result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) {
         return result;
     }
-    if (current == NULL && driver->ctx_set_current(device->primary) == CUDA_SUCCESS) {
+    if (jg_device_adopt(device)) {
         return launch_once(launch, launch->primary);
     }
-    if (current != NULL && current != device->primary) {
+    if (driver->ctx_get_current(&current) == CUDA_SUCCESS && current != NULL &&
+        current != device->primary) {
         return launch_once(launch, (CUfunction)launch->function);
     }
     return result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On a GPU: a run is legal under stream capture, in another context and from many threads,
- * dependent launches wait for each other, and a graph that captured groups goes on to be
- * right when their numbers, and addresses, change. Exit 77 without a GPU.
+ * On a GPU: a run is legal under stream capture, in another context, without one and from
+ * many threads, dependent launches wait for each other, and a graph that captured groups
+ * goes on to be right when their numbers, and addresses, change. Exit 77 without a GPU.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -211,6 +211,31 @@ static void test_threads(void)
     }
 }
 
+static void *run_bare_thread(void *user)
+{
+    const jit_gemm_args *args = user;
+    need(jit_gemm_run(gemm, args, NULL) == JIT_GEMM_OK, "a run without a context");
+    return NULL;
+}
+
+/* Threads that have not called the driver before, and so have no current context: the first
+ * one makes maps, the second one moves one. */
+static void test_bare_threads(void)
+{
+    const uint64_t a = upload(one), b = upload(one);
+    const uint64_t d[2] = {upload(poison), upload(poison)};
+    const uint64_t workspace = make_workspace();
+    for (int i = 0; i < 2; i++) {
+        jit_gemm_args args = args_of(a, b, d[i], workspace);
+        pthread_t thread;
+        need(pthread_create(&thread, NULL, run_bare_thread, &args) == 0, "thread");
+        pthread_join(thread, NULL);
+    }
+    need(jit_gemm_device_synchronize(context) == JIT_GEMM_OK, "their end");
+    expect_all(d[0], 0x4400, "the result without a context");
+    expect_all(d[1], 0x4400, "the other result without a context");
+}
+
 /* ------------------------------------------------------------------- groups in graphs */
 
 /* Rows of D, those of all groups, or of all groups' D: what is a row's depends on its group
@@ -403,12 +428,13 @@ static void test_kernel(const char *text, uint64_t bytes)
     need(jit_gemm_get_info(gemm, &info) == JIT_GEMM_OK, text);
     offset = bytes;
     workspace_bytes = info.workspace_bytes;
+    test_bare_threads();
     test_capture();
     test_chain();
     test_other_context();
     test_threads();
     jit_gemm_destroy(&gemm);
-    printf("%s: capture, chain, other context, threads: all right\n", text);
+    printf("%s: bare threads, capture, chain, other context, threads: all right\n", text);
 }
 
 int main(void)

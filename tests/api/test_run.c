@@ -553,13 +553,15 @@ Test(run, operands_arrive_in_declared_order)
 
 struct thread_run {
     const jit_gemm *gemm;
+    uint64_t a_bytes; /* from where A of plain_args lies */
     jit_gemm_status status;
 };
 
 static void *run_on_a_fresh_thread(void *user)
 {
     struct thread_run *job = user;
-    const jit_gemm_args args = plain_args();
+    jit_gemm_args args = plain_args();
+    args.a.pointer += job->a_bytes;
     job->status = jit_gemm_run(job->gemm, &args, NULL);
     return NULL;
 }
@@ -569,14 +571,20 @@ Test(run, thread_without_a_context_gets_the_primary_one)
     struct api_fixture fixture;
     api_fixture_open(&fixture);
     jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
-    struct thread_run job = {.gemm = gemm, .status = JIT_GEMM_ERR_INTERNAL};
-    pthread_t thread;
+    /* Whose first call of the driver makes a map, is the launch, and moves a map. */
+    const uint64_t a_bytes[] = {0, 0, 1024};
+    for (int i = 0; i < 3; i++) {
+        struct thread_run job = {
+            .gemm = gemm, .a_bytes = a_bytes[i], .status = JIT_GEMM_ERR_INTERNAL};
+        pthread_t thread;
 
-    cr_assert_eq(pthread_create(&thread, NULL, run_on_a_fresh_thread, &job), 0);
-    pthread_join(thread, NULL);
+        cr_assert_eq(pthread_create(&thread, NULL, run_on_a_fresh_thread, &job), 0);
+        pthread_join(thread, NULL);
 
-    cr_expect_eq(job.status, JIT_GEMM_OK);
-    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+        cr_expect_eq(job.status, JIT_GEMM_OK, "thread %d", i);
+        cr_expect_eq(atomic_load(&fixture.fake->launches), i + 1);
+    }
+    cr_expect_geq(atomic_load(&fixture.fake->moves), 1);
     jit_gemm_destroy(&gemm);
     api_fixture_close(&fixture);
 }

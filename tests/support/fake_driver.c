@@ -480,6 +480,9 @@ FAKE_API CUresult cuTensorMapEncodeTiled(
             encode.strides_bytes[i] = strides_bytes[i];
         }
     }
+    if (current_context == NULL) { /* as an H200's driver has it */
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
     if (!map_is_legal(&encode)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -491,6 +494,9 @@ FAKE_API CUresult cuTensorMapEncodeTiled(
 FAKE_API CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
 {
     ENTER();
+    if (current_context == NULL) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
     long number;
     memcpy(&number, (const unsigned char *)map + MAP_NUMBER, sizeof(number));
     struct fake_encode encode = {0};
