@@ -41,7 +41,7 @@ enum compare_sums {
  * What the epilogue's own errors leave open, which are stated once, for the intervals of
  * snippets (verify/interval.h), and what a steep one makes of sums of 13 fraction bits. It
  * is asked where the bounds alone call an element wrong, and no longer when one is wrong
- * beyond it, too.
+ * beyond it, too; and of some elements where no element is wrong but the norm.
  */
 struct compare_range {
     /* The least and the greatest f32 that a sum may become, for an element of D as

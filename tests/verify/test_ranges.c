@@ -136,6 +136,29 @@ Test(ranges, the_norm_has_no_error_of_what_is_right_within_the_errors)
     }
 }
 
+/* A steep snippet, whose elements are all within their own bounds. */
+Test(ranges, the_norm_has_what_ranges_say_where_no_element_is_wrong)
+{
+    for (int beyond = 0; beyond < 2; beyond++) {
+        struct compare_bounds bounds =
+            compare_bounds_for(JIT_GEMM_DTYPE_F32, COMPARE_SUMS_INTEGER, 0);
+        float d[COLUMNS], ref[COLUMNS];
+        struct compare_report report;
+        bounds.range = &range;
+        bounds.relative = documented / 100;
+        bounds.element_relative = 1;
+        for (int i = 0; i < COLUMNS; i++) {
+            ref[i] = i % 2 == 0 ? 1 : -2;
+            d[i] = ref[i] * (float)(1 + (beyond == 1 ? more : less));
+        }
+        ref_values = ref;
+        compare_matrices(&ref_view, d, &ref_view, ref, &bounds, &report);
+        cr_expect(report.over_bound == 0 && report.by_range == 0);
+        cr_expect_eq(report.pass, beyond == 0, "%g of %g", report.rel_error,
+                     report.rel_bound);
+    }
+}
+
 /* --------------------------------------------------------------------- scaled blocks */
 
 struct scaled {
