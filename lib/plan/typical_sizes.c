@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/typical_sizes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -462,12 +463,18 @@ struct jg_typical_fill jg_typical_fill_of(const jit_gemm_size_run *runs, int64_t
     return fill;
 }
 
-/* Of 52 problems of six shapes whose choice they change, modelled before they were
- * measured, bf16, e4m3 with and without scales of blocks, five spreads, 40 to 560 rows, it
- * took 0.971 of the time, 0.94 to 0.99 of each type; from a half to three halves 0.993,
- * from none to twice 0.986. Those with fewer and more rows than these gained nothing, the
- * 37 between them took 0.962 (2026-11-28-h100-group-sizes-holdout.jsonl). */
-enum { LEAST_SPREAD_ROWS = 64, MOST_SPREAD_ROWS = 400 };
+/* Of so many rows a group on average, how far its sizes reach to either side. Tokens drawn
+ * at random give them a standard deviation of the average's root. Taken for that, 15 fresh
+ * problems of 112 to 176 rows whose choice it changes took 0.948 of the time of a quarter
+ * of the average, over four spreads; with more rows it was 1.05, and with fewer than these
+ * no gain (2026-11-28-h200-groups-spread.jsonl). A quarter took 0.962 of the time of equal
+ * sizes, 37 problems of 72 to 340 rows (2026-11-28-h100-group-sizes-holdout.jsonl). */
+enum { LEAST_SPREAD_ROWS = 64, MOST_DRAWN_ROWS = 176, MOST_SPREAD_ROWS = 400 };
+
+static int64_t half_spread(int64_t rows)
+{
+    return rows > MOST_DRAWN_ROWS ? rows / 4 : (int64_t)sqrt((double)rows);
+}
 
 void jg_typical_sizes_assume(struct jg_trial *trial)
 {
@@ -478,9 +485,10 @@ void jg_typical_sizes_assume(struct jg_trial *trial)
         groups < 2 || rows < LEAST_SPREAD_ROWS || rows > MOST_SPREAD_ROWS) {
         return;
     }
+    const int64_t half = half_spread(rows);
     trial->sizes[0] = (jit_gemm_size_run){.groups = (uint32_t)groups,
-                                          .least = (uint32_t)(rows * 3 / 4),
-                                          .most = (uint32_t)(rows * 5 / 4)};
+                                          .least = (uint32_t)(rows - half),
+                                          .most = (uint32_t)(rows + half)};
 }
 
 struct jg_product jg_typical_product(const struct jg_trial *trial)

@@ -32,8 +32,8 @@ static inline bool jg_plans_sizes(const struct jg_trial *trial)
 {
     return trial->sizes[0].groups > 0;
 }
-/* Where no sizes are given, those of groups of stacked rows go evenly from 3/4 of their
- * average to 5/4 of it. */
+/* Where no sizes are given, those of groups of stacked rows go evenly about their average,
+ * as far as tokens do that are drawn at random, or a quarter of it. */
 void jg_typical_sizes_assume(struct jg_trial *trial);
 
 /* Tiles of `step` rows that all groups have: each group's last one counts as whole. */

@@ -103,7 +103,8 @@ Test(choose, wide_tiles_bring_rows_of_other_groups)
  * this one's time. */
 Test(choose, groups_of_some_rows_take_tiles_in_turn)
 {
-    const struct jg_config config = choose("m=704 n=6144 k=10752 a=bf16 groups=4").config;
+    const struct jg_config config =
+        choose("m=704 n=6144 k=10752 a=bf16 groups=4 typical_sizes=4x132..220").config;
     cr_expect_eq(config.layout.tile_m, 128);
     cr_expect_eq(config.layout.tile_n, 192);
     cr_expect_eq(config.layout.pingpong, 1);

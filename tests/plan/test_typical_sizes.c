@@ -294,7 +294,8 @@ Test(typical_sizes, those_that_nobody_gives_go_evenly_about_their_average)
         {"m=49152 " BLOCKS, " typical_sizes=128x288..480", true},
         {"m=384 " BLOCKS "group_by=counts", " typical_sizes=128x72..120", false},
         {"m=60000 " BLOCKS, " typical_sizes=128x351..585", false},
-        {"m=7000 " BLOCKS, " typical_sizes=128x40..67", false}};
+        {"m=18432 " BLOCKS, " typical_sizes=128x132..156", true},
+        {"m=7000 " BLOCKS, " typical_sizes=128x47..61", false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[256];
         snprintf(text, sizeof(text), "%s%s", rows[i].problem, rows[i].sizes);
