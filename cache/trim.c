@@ -93,37 +93,44 @@ static int compare_ages(const void *a, const void *b)
     return compare_names(a, b);
 }
 
-/* A reading position of its own in an open folder. NULL with errno. */
-static DIR *open_listing(int folder_fd)
+/* A reading position of its own in an open folder. */
+static jg_cache_result open_listing(int folder_fd, DIR **ret_dir)
 {
     const int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL && fd >= 0) {
-        const int error = errno;
-        close(fd);
-        errno = error;
+    if (dir == NULL) {
+        const bool has_no_memory = errno == ENOMEM;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return has_no_memory ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
     }
-    return dir;
+    *ret_dir = dir;
+    return JG_CACHE_OK;
+}
+
+/* The next name there; NULL at the end, or where it cannot be read, which `result` has. */
+static const char *next_name(DIR *dir, jg_cache_result *result)
+{
+    errno = 0;
+    const struct dirent *file = readdir(dir);
+    if (file == NULL && errno != 0) {
+        *result = JG_CACHE_IO;
+    }
+    return file != NULL ? file->d_name : NULL;
 }
 
 /* Names of the entries of a shard, in order. */
 static jg_cache_result list_entries(int shard_fd, unsigned shard, struct found_list *list)
 {
-    DIR *dir = open_listing(shard_fd);
-    if (dir == NULL) {
-        return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
+    DIR *dir = NULL;
+    jg_cache_result result = open_listing(shard_fd, &dir);
+    if (result != JG_CACHE_OK) {
+        return result;
     }
-    jg_cache_result result = JG_CACHE_OK;
-    for (;;) {
-        errno = 0;
-        const struct dirent *file = readdir(dir);
-        if (file == NULL) {
-            result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
-            break;
-        }
+    for (const char *name; (name = next_name(dir, &result)) != NULL;) {
         struct found item = {0};
-        if (parse_entry_name(shard, file->d_name, &item.name) &&
-            !append_found(list, &item)) {
+        if (parse_entry_name(shard, name, &item.name) && !append_found(list, &item)) {
             result = JG_CACHE_NO_MEMORY;
             break;
         }
@@ -311,31 +318,25 @@ static uint64_t count_bytes(const struct stat *st)
 static jg_cache_result scan_shard(const jg_cache *cache, unsigned shard, int shard_fd,
                                   struct found_list *list, uint64_t *bytes)
 {
-    DIR *dir = open_listing(shard_fd);
-    if (dir == NULL) {
-        return errno == ENOMEM ? JG_CACHE_NO_MEMORY : JG_CACHE_IO;
+    DIR *dir = NULL;
+    jg_cache_result result = open_listing(shard_fd, &dir);
+    if (result != JG_CACHE_OK) {
+        return result;
     }
     const time_t now = time(NULL);
-    jg_cache_result result = JG_CACHE_OK;
-    for (;;) {
-        errno = 0;
-        const struct dirent *file = readdir(dir);
-        if (file == NULL) {
-            result = errno == 0 ? JG_CACHE_OK : JG_CACHE_IO;
-            break;
-        }
+    for (const char *name; (name = next_name(dir, &result)) != NULL;) {
         struct stat st;
-        if (fstatat(shard_fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
-        if (is_left_over(cache, file->d_name, &st, now)) {
-            if (unlinkat(shard_fd, file->d_name, 0) == 0) {
+        if (is_left_over(cache, name, &st, now)) {
+            if (unlinkat(shard_fd, name, 0) == 0) {
                 *bytes += count_bytes(&st);
             }
             continue;
         }
         struct found item = {.age_seconds = 0};
-        if (!S_ISREG(st.st_mode) || !parse_entry_name(shard, file->d_name, &item.name)) {
+        if (!S_ISREG(st.st_mode) || !parse_entry_name(shard, name, &item.name)) {
             continue;
         }
         item.bytes = count_bytes(&st);
@@ -371,22 +372,22 @@ static jg_cache_result empty_quarantine(const jg_cache *cache, uint64_t *bytes)
     if (result != JG_CACHE_OK) {
         return result == JG_CACHE_MISS ? JG_CACHE_OK : result;
     }
-    DIR *dir = open_listing(fd);
-    if (dir == NULL) {
+    DIR *dir = NULL;
+    jg_cache_result listed = open_listing(fd, &dir);
+    if (listed != JG_CACHE_OK) {
         close(fd);
-        return JG_CACHE_IO;
+        return listed;
     }
-    for (struct dirent *file = readdir(dir); file != NULL; file = readdir(dir)) {
+    for (const char *name; (name = next_name(dir, &listed)) != NULL;) {
         struct stat st;
-        if (is_quarantine_name(file->d_name) &&
-            fstatat(fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            remove_file(fd, file->d_name)) {
+        if (is_quarantine_name(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            remove_file(fd, name)) {
             *bytes += count_bytes(&st);
         }
     }
     closedir(dir);
     close(fd);
-    return JG_CACHE_OK;
+    return listed;
 }
 
 /* What became of an entry that was to go. */
