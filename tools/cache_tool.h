@@ -9,6 +9,8 @@
 /* 32 digits and the ending zero. */
 #define CACHE_KEY_SIZE 33
 
+int cache_ls(int argc, char **argv);
+int cache_stat(int argc, char **argv);
 int cache_explain(int argc, char **argv);
 int cache_export(int argc, char **argv);
 int cache_import(int argc, char **argv);
