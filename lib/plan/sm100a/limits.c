@@ -451,7 +451,7 @@ bool jg_sm100a_derive(struct jg_trial *trial)
     trial->derived = (struct jg_derived){
         .threads = threads,
         .smem_bytes = (int)jg_smem_bytes(&smem, stages),
-        .max_registers = (int)jg_min(MAX_REGISTERS, REGISTERS / threads / 8 * 8),
+        .max_registers = (int)jg_min(MAX_REGISTERS, (int64_t)REGISTERS / threads / 8 * 8),
         .epilogue_warpgroups = jg_sm100a_lanes(&trial->config).warpgroups,
         .tmem_columns = jg_sm100a_tmem_columns(&trial->product, &trial->config),
         .scale_cells = jg_sm100a_scale_cells(&trial->product, &trial->config),
