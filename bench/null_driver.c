@@ -127,6 +127,12 @@ ENTRY(cuCtxGetCurrent, (CUcontext * context))
     return CUDA_SUCCESS;
 }
 
+ENTRY(cuCtxGetDevice, (CUdevice * device))
+{
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
 ENTRY(cuCtxSetCurrent, (CUcontext context))
 {
     (void)context;

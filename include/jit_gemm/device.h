@@ -6,7 +6,8 @@
  * The library itself needs none of these: any device address and any stream will do. They
  * reach the driver that the context opened, so the same program works on whatever device it
  * was given. All of them block. Where the calling thread has no current CUDA context, the
- * primary context of the device becomes current on that thread, as with the CUDA runtime.
+ * primary context of the device becomes current on that thread, as with the CUDA runtime; a
+ * context of another device is left for the time of the call.
  */
 #ifndef JIT_GEMM_DEVICE_H
 #define JIT_GEMM_DEVICE_H

@@ -13,15 +13,15 @@ struct jit_gemm_timer {
     CUevent start, stop;      /* NULL while half made */
 };
 
-/* Makes the context's device current on this thread. It need not fit the architecture. */
-static jit_gemm_status enter_device(const jit_gemm_context *context)
+/* It need not fit the architecture. */
+static jit_gemm_status check_device(const jit_gemm_context *context)
 {
     JG_TRY(jg_check_context(context));
     if (context->device == NULL) {
         jg_error_restore(context->device_status, context->device_errors);
         return context->device_status;
     }
-    return jg_device_ensure_current(context->device);
+    return JIT_GEMM_OK;
 }
 
 static jit_gemm_status check_result(const struct jg_device *device, CUresult result,
@@ -32,10 +32,18 @@ static jit_gemm_status check_result(const struct jg_device *device, CUresult res
                : jg_driver_fail(device->driver, JIT_GEMM_ERR_DEVICE, result, call, "");
 }
 
+/* The end of a visit. */
+static jit_gemm_status leave(const struct jg_device *device, CUcontext previous,
+                             CUresult result, const char *call)
+{
+    jg_device_leave(device, previous);
+    return check_result(device, result, call);
+}
+
 jit_gemm_status jit_gemm_device_get_info(jit_gemm_context *context,
                                          jit_gemm_device_info *ret_info)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     const struct jg_device_facts *facts = &device->facts;
     jit_gemm_device_info info = {.struct_size = sizeof(info),
@@ -62,23 +70,28 @@ jit_gemm_status jit_gemm_device_alloc(jit_gemm_context *context, size_t bytes,
         return jg_fail(JIT_GEMM_ERR_ARGUMENT, "bytes", "ask for at least one",
                        "0 bytes cannot be allocated");
     }
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     CUdeviceptr address = 0;
-    JG_TRY(check_result(device, device->driver->mem_alloc(&address, bytes), "cuMemAlloc"));
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    JG_TRY(
+        leave(device, previous, device->driver->mem_alloc(&address, bytes), "cuMemAlloc"));
     *ret_address = (uint64_t)address;
     return JIT_GEMM_OK;
 }
 
 jit_gemm_status jit_gemm_device_free(jit_gemm_context *context, uint64_t address)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     if (address == 0) {
         return JIT_GEMM_OK;
     }
-    return check_result(device, device->driver->mem_free((CUdeviceptr)address),
-                        "cuMemFree");
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    return leave(device, previous, device->driver->mem_free((CUdeviceptr)address),
+                 "cuMemFree");
 }
 
 static jit_gemm_status check_device_address(uint64_t address)
@@ -93,53 +106,63 @@ static jit_gemm_status check_device_address(uint64_t address)
 jit_gemm_status jit_gemm_device_upload(jit_gemm_context *context, uint64_t address,
                                        const void *source, size_t bytes)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     if (bytes == 0) {
         return JIT_GEMM_OK;
     }
     JG_TRY(check_device_address(address));
     JG_TRY(jg_check_pointer(source, "source"));
-    return check_result(
-        device, device->driver->memcpy_to_device((CUdeviceptr)address, source, bytes),
-        "cuMemcpyHtoD");
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    return leave(device, previous,
+                 device->driver->memcpy_to_device((CUdeviceptr)address, source, bytes),
+                 "cuMemcpyHtoD");
 }
 
 jit_gemm_status jit_gemm_device_download(jit_gemm_context *context, void *target,
                                          uint64_t address, size_t bytes)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     if (bytes == 0) {
         return JIT_GEMM_OK;
     }
     JG_TRY(check_device_address(address));
     JG_TRY(jg_check_pointer(target, "target"));
-    return check_result(device,
-                        device->driver->memcpy_to_host(target, (CUdeviceptr)address, bytes),
-                        "cuMemcpyDtoH");
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    return leave(device, previous,
+                 device->driver->memcpy_to_host(target, (CUdeviceptr)address, bytes),
+                 "cuMemcpyDtoH");
 }
 
 jit_gemm_status jit_gemm_device_fill(jit_gemm_context *context, uint64_t address,
                                      unsigned char value, size_t bytes)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
     if (bytes == 0) {
         return JIT_GEMM_OK;
     }
     JG_TRY(check_device_address(address));
-    JG_TRY(check_result(device,
-                        device->driver->memset_bytes((CUdeviceptr)address, value, bytes),
-                        "cuMemsetD8"));
-    return check_result(device, device->driver->ctx_synchronize(), "cuCtxSynchronize");
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    const CUresult result =
+        device->driver->memset_bytes((CUdeviceptr)address, value, bytes);
+    if (result != CUDA_SUCCESS) {
+        return leave(device, previous, result, "cuMemsetD8");
+    }
+    return leave(device, previous, device->driver->ctx_synchronize(), "cuCtxSynchronize");
 }
 
 jit_gemm_status jit_gemm_device_synchronize(jit_gemm_context *context)
 {
-    JG_TRY(enter_device(context));
+    JG_TRY(check_device(context));
     const struct jg_device *device = context->device;
-    return check_result(device, device->driver->ctx_synchronize(), "cuCtxSynchronize");
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    return leave(device, previous, device->driver->ctx_synchronize(), "cuCtxSynchronize");
 }
 
 jit_gemm_status jit_gemm_device_findings(jit_gemm_context *context, uint64_t *ret_count)
@@ -154,21 +177,28 @@ jit_gemm_status jit_gemm_device_findings(jit_gemm_context *context, uint64_t *re
 
 /* ---------------------------------------------------------------------------- timing */
 
+static jit_gemm_status make_events(jit_gemm_timer *timer)
+{
+    const struct jg_device *device = timer->device;
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    CUresult result = device->driver->event_create(&timer->start, CU_EVENT_DEFAULT);
+    if (result == CUDA_SUCCESS) {
+        result = device->driver->event_create(&timer->stop, CU_EVENT_DEFAULT);
+    }
+    return leave(device, previous, result, "cuEventCreate");
+}
+
 jit_gemm_status jit_gemm_timer_create(jit_gemm_context *context, jit_gemm_timer **ret_timer)
 {
     JG_TRY(jg_check_pointer(ret_timer, "ret_timer"));
-    JG_TRY(enter_device(context));
-    const struct jg_device *device = context->device;
+    JG_TRY(check_device(context));
     jit_gemm_timer *timer = jg_alloc(sizeof(*timer));
     if (timer == NULL) {
         return jg_fail_memory();
     }
     timer->device = jg_device_retain(context->device);
-    CUresult result = device->driver->event_create(&timer->start, CU_EVENT_DEFAULT);
-    if (result == CUDA_SUCCESS) {
-        result = device->driver->event_create(&timer->stop, CU_EVENT_DEFAULT);
-    }
-    const jit_gemm_status status = check_result(device, result, "cuEventCreate");
+    const jit_gemm_status status = make_events(timer);
     if (status != JIT_GEMM_OK) {
         jit_gemm_timer_destroy(&timer);
         return status;
@@ -180,10 +210,11 @@ jit_gemm_status jit_gemm_timer_create(jit_gemm_context *context, jit_gemm_timer 
 static jit_gemm_status record_event(const jit_gemm_timer *timer, CUevent event,
                                     void *stream)
 {
-    JG_TRY(jg_device_ensure_current(timer->device));
-    return check_result(timer->device,
-                        timer->device->driver->event_record(event, (CUstream)stream),
-                        "cuEventRecord");
+    const struct jg_device *device = timer->device;
+    CUcontext previous = NULL;
+    JG_TRY(jg_device_visit(device, &previous));
+    return leave(device, previous, device->driver->event_record(event, (CUstream)stream),
+                 "cuEventRecord");
 }
 
 jit_gemm_status jit_gemm_timer_start(jit_gemm_timer *timer, void *stream)
@@ -203,13 +234,16 @@ jit_gemm_status jit_gemm_timer_elapsed_us(jit_gemm_timer *timer, double *ret_us)
     JG_TRY(jg_check_pointer(timer, "timer"));
     JG_TRY(jg_check_pointer(ret_us, "ret_us"));
     const struct jg_device *device = timer->device;
-    JG_TRY(jg_device_ensure_current(device));
-    JG_TRY(check_result(device, device->driver->event_synchronize(timer->stop),
-                        "cuEventSynchronize"));
+    CUcontext previous = NULL;
     float ms = 0.0F;
-    JG_TRY(check_result(device,
-                        device->driver->event_elapsed_ms(&ms, timer->start, timer->stop),
-                        "cuEventElapsedTime"));
+    JG_TRY(jg_device_visit(device, &previous));
+    const CUresult result = device->driver->event_synchronize(timer->stop);
+    if (result != CUDA_SUCCESS) {
+        return leave(device, previous, result, "cuEventSynchronize");
+    }
+    JG_TRY(leave(device, previous,
+                 device->driver->event_elapsed_ms(&ms, timer->start, timer->stop),
+                 "cuEventElapsedTime"));
     *ret_us = (double)ms * 1e3;
     return JIT_GEMM_OK;
 }

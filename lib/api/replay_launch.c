@@ -329,12 +329,13 @@ jit_gemm_status jg_replay_launch(const struct jg_kernel *kernel, const struct jg
         return jg_fail_memory();
     }
     launch->kernel = kernel;
+    CUcontext previous = NULL;
     jit_gemm_status status = jg_launch_parse(text, &launch->text);
     if (status == JIT_GEMM_OK) {
         status = jg_arguments_measure(kernel, &launch->text.args, &launch->extents);
     }
     if (status == JIT_GEMM_OK) {
-        status = jg_device_ensure_current(kernel->device);
+        status = jg_device_visit(kernel->device, &previous);
     }
     if (status == JIT_GEMM_OK) {
         const jit_gemm_args *args = &launch->text.args;
@@ -344,6 +345,7 @@ jit_gemm_status jg_replay_launch(const struct jg_kernel *kernel, const struct jg
         status = place_and_launch(launch, ret_is_launched);
     }
     free_buffers(launch);
+    jg_device_leave(kernel->device, previous);
     jg_free(launch);
     return status;
 }

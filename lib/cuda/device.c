@@ -167,17 +167,32 @@ static jit_gemm_status get_current(const struct jg_device *device, CUcontext *re
     return JIT_GEMM_OK;
 }
 
-jit_gemm_status jg_device_ensure_current(const struct jg_device *device)
+/* Is what is current no context of this device? */
+static bool is_elsewhere(const struct jg_device *device, CUcontext current)
+{
+    CUdevice handle = 0;
+    return current == NULL || (current != device->primary &&
+                               device->driver->ctx_get_device(&handle) == CUDA_SUCCESS &&
+                               handle != device->handle);
+}
+
+jit_gemm_status jg_device_visit(const struct jg_device *device, CUcontext *ret_previous)
 {
     CUcontext current = NULL;
     JG_TRY(get_current(device, &current));
-    return current != NULL ? JIT_GEMM_OK : set_current(device, device->primary);
+    *ret_previous = NULL;
+    if (is_elsewhere(device, current)) {
+        JG_TRY(set_current(device, device->primary));
+        *ret_previous = current;
+    }
+    return JIT_GEMM_OK;
 }
 
-bool jg_device_adopt(const struct jg_device *device)
+bool jg_device_adopt(const struct jg_device *device, CUcontext *ret_previous)
 {
-    CUcontext current = NULL;
-    return device->driver->ctx_get_current(&current) == CUDA_SUCCESS && current == NULL &&
+    *ret_previous = NULL;
+    return device->driver->ctx_get_current(ret_previous) == CUDA_SUCCESS &&
+           is_elsewhere(device, *ret_previous) &&
            device->driver->ctx_set_current(device->primary) == CUDA_SUCCESS;
 }
 

@@ -34,12 +34,15 @@ struct jg_device *jg_device_retain(struct jg_device *device);
 /* The last holder releases the primary context and closes the driver. Accepts NULL. */
 void jg_device_release(struct jg_device *device);
 
-/* Makes the primary context current if the thread has none, as the CUDA runtime does.
- * DEVICE. */
-jit_gemm_status jg_device_ensure_current(const struct jg_device *device);
-/* The same for who was refused with CUDA_ERROR_INVALID_CONTEXT: true if the thread had
- * none, and has the primary one now, so that another try is worth it. Records no error. */
-bool jg_device_adopt(const struct jg_device *device);
+/*
+ * Makes the primary context current if the thread has none, as the CUDA runtime does, or
+ * has one of another device, which `ret_previous` is then; give it to jg_device_leave. In
+ * another context of this device nothing changes. DEVICE.
+ */
+jit_gemm_status jg_device_visit(const struct jg_device *device, CUcontext *ret_previous);
+/* The same for who was refused with CUDA_ERROR_INVALID_CONTEXT or _HANDLE: true if
+ * something changed, so that another try is worth it. Records no error. */
+bool jg_device_adopt(const struct jg_device *device, CUcontext *ret_previous);
 /*
  * Makes the primary context current, whatever was; give `ret_previous` back to
  * jg_device_leave. A thread that had none keeps the primary one. DEVICE.

@@ -32,6 +32,7 @@
     X(primary_ctx_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice device))              \
     X(ctx_get_current, "cuCtxGetCurrent", (CUcontext * context))                           \
     X(ctx_set_current, "cuCtxSetCurrent", (CUcontext context))                             \
+    X(ctx_get_device, "cuCtxGetDevice", (CUdevice * device))                               \
     X(ctx_synchronize, "cuCtxSynchronize", (void))                                         \
     X(library_load_data, "cuLibraryLoadData",                                              \
       (CUlibrary * library, const void *code, CUjit_option *jit_options,                   \

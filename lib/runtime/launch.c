@@ -89,8 +89,9 @@ static CUresult launch_once(const struct launch *launch, CUfunction function)
 /*
  * One driver call where the thread's context is the primary one. Otherwise the driver
  * refuses that function before it does anything: a thread without a context gets the
- * primary one, as with the CUDA runtime; in another context the context-independent kernel
- * is launched, which the driver takes in place of a function.
+ * primary one, as with the CUDA runtime, and one with a context of another device has it
+ * for the launch; in another context of the device the context-independent kernel is
+ * launched, which the driver takes in place of a function.
  */
 static CUresult launch_anywhere(const struct launch *launch)
 {
@@ -101,12 +102,12 @@ static CUresult launch_anywhere(const struct launch *launch)
     if (result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) {
         return result;
     }
-    if (jg_device_adopt(device)) {
-        return launch_once(launch, launch->primary);
-    }
-    if (driver->ctx_get_current(&current) == CUDA_SUCCESS && current != NULL &&
-        current != device->primary) {
-        return launch_once(launch, (CUfunction)launch->function);
+    if (jg_device_adopt(device, &current)) {
+        result = launch_once(launch, launch->primary);
+        jg_device_leave(device, current);
+    } else if (driver->ctx_get_current(&current) == CUDA_SUCCESS && current != NULL &&
+               current != device->primary) {
+        result = launch_once(launch, (CUfunction)launch->function);
     }
     return result;
 }

@@ -274,6 +274,7 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
         shape.sizes[0] = box_dims[0];
     }
     CUtensorMap map;
+    CUcontext previous = NULL;
     CUresult result = CUDA_SUCCESS;
     do { /* the driver asks for a context, of which it uses nothing */
         result = kernel->device->driver->tensor_map_encode_tiled(
@@ -281,7 +282,9 @@ static jit_gemm_status encode_map(const struct jg_kernel *kernel, int index,
             shape.dims, address_of(key), shape.sizes, shape.strides_bytes, box_dims,
             element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of_box(&box),
             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    } while (result == CUDA_ERROR_INVALID_CONTEXT && jg_device_adopt(kernel->device));
+    } while (result == CUDA_ERROR_INVALID_CONTEXT &&
+             jg_device_adopt(kernel->device, &previous));
+    jg_device_leave(kernel->device, previous);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, operand, key);
     }
@@ -334,10 +337,13 @@ static jit_gemm_status move_map(const struct jg_kernel *kernel, int index,
 {
     CUtensorMap map;
     memcpy(&map, entry->bytes, sizeof(map));
+    CUcontext previous = NULL;
     CUresult result = CUDA_SUCCESS;
     do { /* as above */
         result = kernel->device->driver->tensor_map_replace_address(&map, address_of(key));
-    } while (result == CUDA_ERROR_INVALID_CONTEXT && jg_device_adopt(kernel->device));
+    } while (result == CUDA_ERROR_INVALID_CONTEXT &&
+             jg_device_adopt(kernel->device, &previous));
+    jg_device_leave(kernel->device, previous);
     if (result != CUDA_SUCCESS) {
         return fail_encode(kernel, result, use_of_map(kernel, index).operand, key);
     }

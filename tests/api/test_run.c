@@ -606,6 +606,35 @@ Test(run, another_context_gets_the_kernel_of_any_context)
     api_fixture_close(&fixture);
 }
 
+/* A program without the CUDA runtime that uses two devices cannot say which is current. */
+Test(run, context_of_another_device_is_left_for_the_call)
+{
+    struct api_fixture fixture;
+    api_fixture_open(&fixture);
+    jit_gemm *gemm = create(&fixture, "512x512x512 bf16");
+    const jit_gemm_args args = plain_args();
+    int of_another = 0;
+    const CUcontext other = (CUcontext)(void *)&of_another;
+    CUcontext current = NULL;
+    uint64_t address = 0;
+    fixture.fake->other_device = 1;
+    cr_assert_eq(fixture.fake->set_context(other), CUDA_SUCCESS);
+
+    run(gemm, &args);
+    cr_assert_eq(jit_gemm_device_alloc(fixture.context, 64, &address), JIT_GEMM_OK);
+
+    cr_expect_eq(atomic_load(&fixture.fake->launches), 1);
+    cr_expect(fixture.fake->launched_here, "in the device's own context");
+    cr_expect_neq(fixture.fake->allocating, other);
+    cr_assert_eq(fixture.fake->get_context(&current), CUDA_SUCCESS);
+    cr_expect_eq(current, other, "it is given back");
+    cr_expect_eq(jit_gemm_device_free(fixture.context, address), JIT_GEMM_OK);
+    fixture.fake->other_device = 0;
+    cr_assert_eq(fixture.fake->set_context(NULL), CUDA_SUCCESS);
+    jit_gemm_destroy(&gemm);
+    api_fixture_close(&fixture);
+}
+
 Test(run, refused_launch_is_reported)
 {
     struct api_fixture fixture;

@@ -29,7 +29,8 @@ static struct fake_driver state = {.version = 13000,
                                    .blocks_per_sm = 1,
                                    .resident_clusters = 66,
                                    .registers = 168,
-                                   .set_context = cuCtxSetCurrent};
+                                   .set_context = cuCtxSetCurrent,
+                                   .get_context = cuCtxGetCurrent};
 
 static _Thread_local CUcontext current_context;
 static int primary_context; /* its address is the context */
@@ -215,6 +216,14 @@ FAKE_API CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+FAKE_API CUresult cuCtxGetDevice(CUdevice *device)
+{
+    ENTER();
+    *device =
+        current_context == (CUcontext)(void *)&primary_context ? 0 : state.other_device;
+    return current_context != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 FAKE_API CUresult cuCtxSynchronize(void)
 {
     ENTER();
@@ -396,6 +405,7 @@ FAKE_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func
     }
     atomic_fetch_add_explicit(&state.launches, 1, memory_order_relaxed);
     if (state.recording) {
+        state.launched_here = current_context == (CUcontext)(void *)&primary_context;
         record_launch(config, params);
     }
     return CUDA_SUCCESS;
@@ -542,6 +552,9 @@ FAKE_API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     atomic_fetch_add(&state.allocations, 1);
+    if (state.recording) {
+        state.allocating = current_context;
+    }
     *address = (CUdeviceptr)(uintptr_t)memory;
     return CUDA_SUCCESS;
 }

@@ -49,9 +49,13 @@ struct fake_driver {
     CUresult failing_result;
     int failing_times; /* so often, and then no more; 0: always */
     int recording;     /* keep the last launch and encodes; one thread only */
-    CUresult (*set_context)(CUcontext context); /* cuCtxSetCurrent of this library */
+    CUresult (*set_context)(CUcontext context);  /* cuCtxSetCurrent of this library */
+    CUresult (*get_context)(CUcontext *context); /* cuCtxGetCurrent */
+    int other_device; /* of contexts that are not the primary one of device 0 */
     /* Counted by the driver; `encodes` are maps, also those that another one was made to by
      * a new address, which are the `moves`. */
+    CUcontext allocating; /* current at the last allocation */
+    int launched_here;    /* Not 0: so was the primary one at the last launch. */
     atomic_long calls, launches, encodes, moves, loads, unloads, retains, releases,
         allocations;
     unsigned char variable[16]; /* every variable of every library */
