@@ -25,14 +25,38 @@ static bool is_box_matrix(const struct jg_operand *operand)
            jg_dtype_bits(operand->dtype) == LOAD_ELEMENT_BITS;
 }
 
-/* Are all operands scalars and vectors that are read, or such matrices, where `matrices`
- * says so? */
-static bool reads_fragments(const struct jg_epilogue *epilogue, bool matrices)
+static bool is_box_output(const struct jg_operand *operand)
+{
+    return operand->kind == JIT_GEMM_OPERAND_MATRIX &&
+           operand->role == JIT_GEMM_OPERAND_OUTPUT &&
+           jg_dtype_bits(operand->dtype) == LOAD_ELEMENT_BITS;
+}
+
+/* Those that are assigned. */
+static int count_box_outputs(const struct jg_epilogue *epilogue)
+{
+    int count = 0;
+    for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
+        count += is_box_output(&epilogue->operands[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+/* What may go through boxes, if all else is scalars and vectors that are read. */
+enum box_matrices { NO_MATRIX, MATRICES_READ, MATRIX_WRITTEN };
+
+static bool takes_matrix(const struct jg_operand *operand, enum box_matrices matrices)
+{
+    return (matrices == MATRICES_READ && is_box_matrix(operand)) ||
+           (matrices == MATRIX_WRITTEN && is_box_output(operand));
+}
+
+static bool reads_fragments(const struct jg_epilogue *epilogue, enum box_matrices matrices)
 {
     for (uint32_t i = 0; epilogue != NULL && i < epilogue->operand_count; i++) {
         const struct jg_operand *operand = &epilogue->operands[i];
         const bool is_matrix = operand->kind == JIT_GEMM_OPERAND_MATRIX;
-        if ((is_matrix && !(matrices && is_box_matrix(operand))) ||
+        if ((is_matrix && !takes_matrix(operand, matrices)) ||
             jg_operand_reduces(operand)) {
             return false;
         }
@@ -54,11 +78,12 @@ static bool has_even_rows(const struct jg_problem *problem)
            jg_bytes_of(problem->d.dtype, row.size) % JG_TMA_ALIGNMENT == 0;
 }
 
-/* May the problem take fragments, whatever the config, if no matrix is read, or `matrices`
- * may be, and if D has one map, or each group's? */
-static bool may_take_fragments(const struct jg_problem *problem, bool matrices)
+/* May the problem take fragments, whatever the config, with such matrices, and if D has one
+ * map, or each group's? */
+static bool may_take_fragments(const struct jg_problem *problem, enum box_matrices matrices)
 {
-    const bool c_is_box = matrices && jg_dtype_bits(problem->c.dtype) == LOAD_ELEMENT_BITS;
+    const bool c_is_box =
+        matrices == MATRICES_READ && jg_dtype_bits(problem->c.dtype) == LOAD_ELEMENT_BITS;
     return !jg_outputs_by_threads(problem) &&
            (problem->c.dtype == JIT_GEMM_DTYPE_NONE || c_is_box) &&
            jg_dtype_bits(problem->d.dtype) > 8 && has_even_rows(problem) &&
@@ -74,15 +99,26 @@ static bool has_own_d(const struct jg_problem *problem)
 
 static bool takes_fragments(const struct jg_problem *problem)
 {
-    return may_take_fragments(problem, false) && !has_own_d(problem);
+    return may_take_fragments(problem, NO_MATRIX) && !has_own_d(problem);
 }
 
 /* The same of matrices that come through a ring, in boxes of as many columns as a store
  * tile of D has. */
 static bool takes_box_fragments(const struct jg_problem *problem, int columns)
 {
-    return may_take_fragments(problem, true) && !has_own_d(problem) && !problem->is_gated &&
-           jg_dtype_bits(problem->d.dtype) == LOAD_ELEMENT_BITS && columns % STEP == 0;
+    return may_take_fragments(problem, MATRICES_READ) && !has_own_d(problem) &&
+           !problem->is_gated && jg_dtype_bits(problem->d.dtype) == LOAD_ELEMENT_BITS &&
+           columns % STEP == 0;
+}
+
+/* The same of one matrix that is assigned, which takes turns with D in two buffers of its
+ * store tiles. */
+static bool writes_box_fragments(const struct jg_problem *problem)
+{
+    return may_take_fragments(problem, MATRIX_WRITTEN) && !problem->is_gated &&
+           problem->group_by == JIT_GEMM_GROUP_NONE &&
+           jg_dtype_bits(problem->d.dtype) == LOAD_ELEMENT_BITS &&
+           count_box_outputs(problem->epilogue) == 1;
 }
 
 /* ------------------------------------------------------------ scales of blocks of D */
@@ -418,10 +454,12 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
      * is decided behind the stages. */
     const bool stores_boxes =
         takes_fragments(problem) ||
-        (trial->product.has_group_maps && may_take_fragments(problem, false));
+        (trial->product.has_group_maps && may_take_fragments(problem, NO_MATRIX));
+    const bool writes_boxes = !divided && facts->writes_boxes &&
+                              writes_box_fragments(problem) && facts->columns % STEP == 0;
     const bool fragments =
-        !divided &&
-        ((stores_boxes && facts->columns % JG_STORE_TILE_COLUMNS == 0) || reads_boxes);
+        !divided && ((stores_boxes && facts->columns % JG_STORE_TILE_COLUMNS == 0) ||
+                     reads_boxes || writes_boxes);
     return (struct jg_output){.epilogue =
                                   fragments ? JG_EPILOGUE_FRAGMENTS : JG_EPILOGUE_VECTORS,
                               .loads_per_step = loads,
@@ -430,6 +468,7 @@ struct jg_output jg_output_choose(const struct jg_trial *trial,
                               .whole_cols = transposed ? whole_m : whole_n,
                               .whole_vectors = is_multiple(&d_row, VECTOR_ELEMENTS),
                               .reduces = jg_epilogue_reduces(problem->epilogue),
+                              .writes_boxes = writes_boxes,
                               .divided = divided,
                               .parts = facts->parts};
 }

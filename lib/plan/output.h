@@ -42,6 +42,7 @@ struct jg_output {
     bool whole_rows, whole_cols;
     bool whole_vectors; /* do vectors of 8 elements end where a row of D ends? */
     bool reduces;       /* are there reductions? */
+    bool writes_boxes;  /* does a matrix that is assigned go out as D does, by its map? */
     bool divided; /* does each CTA of a cluster that adds up parts of K write a share? */
     struct jg_partial_results parts;
 };
@@ -60,10 +61,11 @@ bool jg_divides_output(const struct jg_trial *trial);
 
 /* What is known of the kernel beside the trial. */
 struct jg_output_facts {
-    int columns;      /* of D, or of its transpose, that a team of warps has of a tile */
-    int ring_stages;  /* of the ring that can bring C and matrix operands; 0 if none can */
-    bool own_ring;    /* or is it that of the input tiles? */
-    bool reads_boxes; /* does a step of the epilogue fill one store tile, by rows of D? */
+    int columns;       /* of D, or of its transpose, that a team of warps has of a tile */
+    int ring_stages;   /* of the ring that can bring C and matrix operands; 0 if none can */
+    bool own_ring;     /* or is it that of the input tiles? */
+    bool reads_boxes;  /* does a step of the epilogue fill one store tile, by rows of D? */
+    bool writes_boxes; /* may an assigned matrix go out as D does? */
     struct jg_partial_results parts;
 };
 
@@ -71,8 +73,9 @@ struct jg_output_facts {
  * known to end on 16 bytes, which a TMA store would fill up, D has 16 or 32 bits and an
  * alignment that TMA takes, pairs of a gated one are no neighbours, and store tiles fill
  * the accumulator, unless D is divided; also for C and matrices that are read only, if they
- * and D have 16 bits, they come through a ring and the chip reads boxes; vectors for all
- * others. */
+ * and D have 16 bits, they come through a ring and the chip reads boxes; or for one of 16
+ * bits that is assigned, where store tiles have whole lines and the chip writes boxes;
+ * vectors for all others. */
 struct jg_output jg_output_choose(const struct jg_trial *trial,
                                   const struct jg_output_facts *facts);
 

@@ -72,7 +72,7 @@ static const struct {
 static const char *const frame_names[] = {
     "Config",        "Epilogue", "snippet",       "Vector",   "Fragment",  "Element",
     "kOperandCount", "kLoads",   "kHasFragments", "kReduces", "load_step", "clear_group",
-    "prefetch",      NULL};
+    "prefetch",      "kOutputs", "kOutput",       NULL};
 
 static bool is_operand(const struct jg_epilogue *epilogue, const struct jg_token *name)
 {

@@ -231,7 +231,7 @@ static void set_operand(const struct jg_launch_arguments *launch,
         break;
     case JIT_GEMM_OPERAND_MATRIX:
         set_matrix(launch, &launch->kernel->problem.d, JG_SIZE_M, JG_SIZE_D_COLUMNS, array);
-        array->has_map = array->has_map && operand->role == JIT_GEMM_OPERAND_INPUT;
+        array->has_map = array->has_map && jg_maps_operand(launch->kernel, operand);
         break;
     }
 }

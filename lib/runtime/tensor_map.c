@@ -84,6 +84,19 @@ static struct map_use use_of_map(const struct jg_kernel *kernel, int index)
                             tail % JG_TAIL_BOXES == 0 ? JG_TAIL_ROWS : 1};
 }
 
+/* Of C and the epilogue's operands. */
+static bool is_written(const struct jg_kernel *kernel, enum jg_map_index operand)
+{
+    return operand >= JG_MAP_OPERANDS &&
+           kernel->operands[operand - JG_MAP_OPERANDS].role != JIT_GEMM_OPERAND_INPUT;
+}
+
+bool jg_maps_operand(const struct jg_kernel *kernel, const struct jg_operand *operand)
+{
+    return operand->role == JIT_GEMM_OPERAND_INPUT ||
+           kernel->choice.derived.output.writes_boxes;
+}
+
 static struct jg_box box_of_operand(const struct jg_kernel *kernel,
                                     enum jg_map_index operand)
 {
@@ -100,7 +113,7 @@ static struct jg_box box_of_operand(const struct jg_kernel *kernel,
     case JG_MAP_B_SCALE:
         return derived->b_scale_box;
     default:
-        return derived->matrix_box;
+        return is_written(kernel, operand) ? derived->d_box : derived->matrix_box;
     }
 }
 

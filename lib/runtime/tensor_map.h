@@ -14,6 +14,7 @@
 #define JG_RUNTIME_TENSOR_MAP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "plan/kernel_params.h"
 #include "runtime/module.h"
@@ -31,6 +32,9 @@ struct jg_map_key {
     uint32_t batch;       /* 1 if broadcast */
     uint32_t reserved;    /* zero */
 };
+
+/* Has a matrix of the epilogue a map: one that is read, or that goes out as D does? */
+bool jg_maps_operand(const struct jg_kernel *kernel, const struct jg_operand *operand);
 
 struct jg_map_entry {
     struct jg_map_key key;

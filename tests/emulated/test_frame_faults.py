@@ -3,7 +3,7 @@
 """Faults in the frame around a snippet (jg/epilogue/user_epilogue.cuh), which the kernel and the
 reference kernel share: `run --verify` has to see them by its second reading. And faults in random
 numbers that are drawn before the products (jg/epilogue/drawn_numbers.cuh), which the reference kernel
-does not share. Prints TAP.
+does not share; and in a matrix that goes out beside D from fragments. Prints TAP.
 
 Usage: test_frame_faults.py JIT_GEMM SOURCE_ROOT EMULATOR NVRTC
 """
@@ -39,10 +39,24 @@ DRAWN_ROWS = [
     ("elements have those of the tile's first column", "vector_column(coord, element)", "element"),
     ("the seed is another", "const f32 seed = Epilogue", "const f32 seed = 1.0f + Epilogue"),
 ]
+# Four multiprocessors have several tiles each.
+ASSIGNED_WORDS = ["run", "136x200x64", "bf16", "batch=3", "--config", "tile=64x128 cluster=1x1", "--device",
+                  "emulator", "--arch", "sm_90a", "--no-cache", "--epilogue", "aux = acc * 0.5f; d = relu(acc);",
+                  "--operand", "aux:matrix:f16:out", "--verify"]
+ASSIGNED_ROWS = [
+    ("it goes to D", "store_.store_to(&params.operand_maps[Operands::kOutput]", "store_.store_to(&params.maps[kMapD]"),
+    ("all batches have the first one's", "batch * params.operands[Operands::kOutput].batch_step", "0"),
+    ("it has values of D's type", "operands.give([&](auto converter, const f32(&values)[2][2][2]) {",
+     "operands.give([&](auto, const f32(&values)[2][2][2]) { Convert<D> converter;"),
+    ("pairs of groups have the last one's", "fragments_.store(buffer, fragment, pair, kept.packed[fragment][pair]);",
+     "fragments_.store(buffer, fragment, pair, kept.packed[fragment][kGroups / 2 - 1]);"),
+    ("elements of a pair have the second one's", "return values[at.group % 2][at.half][at.element];",
+     "return values[at.group % 2][at.half][1];"),
+]
 
 
-def run_with(before, after, words=tuple(WORDS)):
-    variables = emulator_by_name(EMULATOR, "show=errors")
+def run_with(before, after, words=tuple(WORDS), settings="show=errors"):
+    variables = emulator_by_name(EMULATOR, settings)
     return tool(*words, "--nvrtc", NVRTC, variables={**variables, "MUTATE_FROM": before, "MUTATE_TO": after})
 
 
@@ -68,6 +82,16 @@ def test_each_fault_of_drawn_numbers_is_seen():
     for name, before, after in DRAWN_ROWS:
         done = run_with(before, after, DRAWN_WORDS)
         expect(done.returncode == 1 and done.stdout.splitlines()[-1].startswith("FAIL "), name, done)
+
+
+def test_each_fault_of_an_assigned_matrix_is_seen():
+    need_compiler()
+    done = run_with("JG_EPILOGUE_END", "JG_EPILOGUE_END", ASSIGNED_WORDS, "show=errors,sms=4")
+    expect_exit(done, 0)
+    for name, before, after in ASSIGNED_ROWS:
+        done = run_with(before, after, ASSIGNED_WORDS, "show=errors,sms=4")
+        is_seen = "\nFAIL " in done.stdout or "\nerror [" in done.stdout + done.stderr
+        expect(done.returncode == 1 and is_seen, name, done)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #define MATRIX_E4M3 JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_OPERAND_INPUT, JIT_GEMM_DTYPE_E4M3
 #define MAX_F32     JIT_GEMM_OPERAND_SCALAR, JIT_GEMM_OPERAND_MAX, JIT_GEMM_DTYPE_F32
 #define SUM_F32     JIT_GEMM_OPERAND_ROW_VECTOR, JIT_GEMM_OPERAND_SUM, JIT_GEMM_DTYPE_F32
+#define OUTPUT_BF16 JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_OPERAND_OUTPUT, JIT_GEMM_DTYPE_BF16
 #define OUTPUT_F32  JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_OPERAND_OUTPUT, JIT_GEMM_DTYPE_F32
 
 struct operand {
@@ -89,6 +90,39 @@ Test(output, scalars_and_vectors_that_tma_can_store_take_fragments)
         const struct jg_output output =
             choose(rows[i].text, rows[i].operands, &plain_facts);
         cr_expect_eq(output.epilogue, rows[i].kind, "row %zu: %s", i, rows[i].text);
+    }
+}
+
+Test(output, one_assigned_matrix_takes_fragments_where_the_chip_writes_boxes)
+{
+    static const struct {
+        const char *text;
+        struct operand operands[4];
+        int columns;
+        bool expected;
+    } rows[] = {
+        {"256x512x64 bf16", {{OUTPUT_BF16}}, 64, true},
+        {"256x512x64 f16", {{SCALAR_F32}, {OUTPUT_BF16}, {ROW_BF16}}, 128, true},
+        {"256x512x64 e4m3 d=bf16 b_scale=vector", {{OUTPUT_BF16}}, 64, true},
+        {"256x512x64 bf16", {{OUTPUT_BF16}}, 96, false}, /* rows of 64 bytes in the end */
+        {"256x512x64 bf16", {{OUTPUT_F32}}, 64, false},
+        {"256x512x64 bf16", {{OUTPUT_BF16}, {OUTPUT_BF16}}, 64, false},
+        {"256x512x64 bf16", {{OUTPUT_BF16}, {MATRIX_BF16}}, 64, false},
+        {"256x512x64 bf16", {{OUTPUT_BF16}, {SUM_F32}}, 64, false},
+        {"256x512x64 bf16 c=bf16", {{OUTPUT_BF16}}, 64, false},
+        {"256x512x64 bf16 d=f32", {{OUTPUT_BF16}}, 64, false},
+        {"256x512x64 bf16 dynamic=n", {{OUTPUT_BF16}}, 64, false},
+        {"m=256 n=512 k=64 a=bf16 groups=2 group_by=offsets", {{OUTPUT_BF16}}, 64, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct jg_output_facts facts = {.columns = rows[i].columns,
+                                              .ring_stages = 4,
+                                              .reads_boxes = true,
+                                              .writes_boxes = true};
+        const struct jg_output output = choose(rows[i].text, rows[i].operands, &facts);
+        cr_expect_eq(output.writes_boxes, rows[i].expected, "row %zu", i);
+        cr_expect_eq(output.epilogue == JG_EPILOGUE_FRAGMENTS, rows[i].expected, "row %zu",
+                     i);
     }
 }
 

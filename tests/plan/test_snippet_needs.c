@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What sm_90a's kernel does for a snippet: it lets the next grid begin at its end only, or
- * draws random numbers while it waits for the accumulators. */
+/* What sm_90a's kernel does for a snippet: it lets the next grid begin at its end only,
+ * draws random numbers while it waits for the accumulators, or has an assigned matrix go
+ * out as D does. */
 #include <criterion/criterion.h>
 
 #include "base/error.h"
@@ -13,9 +14,9 @@ static void add_operand(struct jg_epilogue *epilogue, jit_gemm_operand_kind kind
         (struct jg_operand){.kind = kind, .dtype = dtype, .role = role};
 }
 
-static struct jg_choice choose_with(const struct jg_epilogue *epilogue, const char *text)
+static struct jg_choice choose_on(const struct jg_arch *arch,
+                                  const struct jg_epilogue *epilogue, const char *text)
 {
-    const struct jg_arch *arch = jg_arch_find("sm_90a");
     struct jg_problem problem = plan_problem(text);
     problem.epilogue = epilogue;
     problem.workspace_limit = 1 << 24;
@@ -23,6 +24,11 @@ static struct jg_choice choose_with(const struct jg_epilogue *epilogue, const ch
     cr_assert_eq(jg_config_choose(arch, &problem, &arch->default_facts, &choice, NULL),
                  JIT_GEMM_OK, "%s: %s", text, jg_error_text());
     return choice;
+}
+
+static struct jg_choice choose_with(const struct jg_epilogue *epilogue, const char *text)
+{
+    return choose_on(jg_arch_find("sm_90a"), epilogue, text);
 }
 
 Test(next_at_end, is_for_small_tiles_whose_snippets_compute)
@@ -105,6 +111,30 @@ Test(lead, of_one_tile_is_two_stages_where_functions_take_long)
 
         cr_expect_eq(choice.derived.lead_stages, rows[i].expected, "row %zu: %s: %d", i,
                      rows[i].text, choice.derived.lead_stages);
+    }
+}
+
+Test(assigned_matrix, goes_out_by_fragments_where_a_cta_has_several_tiles)
+{
+    static const struct {
+        const char *arch, *text;
+        bool expected;
+    } rows[] = {
+        {"sm_90a", "4096x4096x4096 bf16", true},
+        {"sm_90a", "4096x4096x1024 bf16 config=tile=128x128 pingpong=1", true},
+        {"sm_90a", "4096x4096x1024 bf16 config=tile=128x192 swap_ab=1 split_k=1", false},
+        {"sm_90a", "4096x4096x4096 bf16 config=tile=64x96", false},
+        {"sm_90a", "1024x1024x1024 bf16", false},
+        {"sm_90a", "64x28672x4096 bf16", false},
+        {"sm_100a", "4096x4096x4096 bf16", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue epilogue = {.long_calls = 1};
+        add_operand(&epilogue, JIT_GEMM_OPERAND_MATRIX, JIT_GEMM_DTYPE_BF16,
+                    JIT_GEMM_OPERAND_OUTPUT);
+        const struct jg_choice choice =
+            choose_on(jg_arch_find(rows[i].arch), &epilogue, rows[i].text);
+        cr_expect_eq(choice.derived.output.writes_boxes, rows[i].expected, "row %zu", i);
     }
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // FragmentEpilogue: accumulators to D for epilogues of scalars and vectors, and of matrices
-// of 16 bits that come through a ring, where N is known to end on a 16-byte boundary of D:
-// a TMA store clips at N rounded up to 16 bytes (measured on an H200).
+// of 16 bits that come through a ring, or of one that is assigned, where N is known to end
+// on a 16-byte boundary of D: a TMA store clips at N rounded up to 16 bytes (measured on an
+// H200).
 //
 // Applies alpha and the snippet in registers, in the accumulator's own layout, in which
 // matrices are read too; converts; stores fragments to store tiles in shared memory
 // (FragmentStore) and has them sent to D (TmaStore). Vectors are read a store tile ahead
-// where registers allow it. With maps of each group D goes out by these. Called by all 128
-// threads of a warpgroup that holds accumulators. Waits for accumulators, which `acc` gives
-// back, for buffers of store tiles and for the stages of matrices (EpilogueLoad::Reader),
-// which it releases.
+// where registers allow it. What is assigned waits in registers until D's store tile is
+// sent, and takes the next buffer. With maps of each group D goes out by these. Called by
+// all 128 threads of a warpgroup that holds accumulators. Waits for accumulators, which
+// `acc` gives back, for buffers of store tiles and for the stages of matrices
+// (EpilogueLoad::Reader), which it releases.
 #pragma once
 #include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
@@ -105,6 +107,13 @@ class FragmentEpilogue : public NothingDrawnAhead {
                     kStoreTiles *(sizeof(Inputs<CoordT>::operands) +
                                   sizeof(Inputs<CoordT>::scales)) <= 160,
     };
+    // A matrix that the snippet assigns goes through D's buffers behind it.
+    using Operands = typename Epilogue::template Fragment<CoordT>;
+    enum : bool { kWritesMore = Operands::kOutputs > 0 };
+    static_assert(!kWritesMore ||
+                      (Operands::kOutputs == 1 && Config::kOutStages == 2 &&
+                       sizeof(D) == 2 && !Config::kGated && Config::kGroups == 0),
+                  "the plan chose fragments for what needs vectors");
     enum : u32 { kAhead = kHoldsAll ? kStoreTiles : 1 };
 
   public:
@@ -175,8 +184,12 @@ class FragmentEpilogue : public NothingDrawnAhead {
             typename Load::template Reader<Smem, Consumer> reader(
                 smem, ring, team_, Partition::barrier(team_), beta_ != 0.0f);
             if (inside) {
-                write_store_tile(params, shape, inputs, reader, values, first);
+                Kept kept;
+                write_store_tile(params, shape, inputs, reader, values, first, kept);
                 store(params, shape, row, col, tile.batch);
+                if constexpr (kWritesMore) {
+                    store_kept(params, kept, row, col, tile.batch);
+                }
             }
         }
     }
@@ -192,6 +205,35 @@ class FragmentEpilogue : public NothingDrawnAhead {
         f32 acc[kFragments][4 * kGroups];
         f32 gated[Config::kGated ? kFragments : 1][4 * kGroups];
     };
+
+    // What a store tile has of the matrix that is assigned, until D's is sent.
+    struct Kept {
+        PackedFragments packed[kWritesMore ? kFragments : 1][kWritesMore ? kGroups / 2 : 1];
+    };
+    template <class From>
+    static JG_DEVICE void keep(const From &operands, Kept &kept, u32 fragment, u32 pair)
+    {
+        if constexpr (kWritesMore) {
+            operands.give([&](auto converter, const f32(&values)[2][2][2]) {
+                kept.packed[fragment][pair] = PackedFragments(converter, values);
+            });
+        }
+    }
+    template <class Params>
+    JG_DEVICE void store_kept(const Params &params, const Kept &kept, u32 row, u32 col,
+                              u32 batch)
+    {
+        const u32 buffer = ptx::shared_address(store_.acquire());
+#pragma unroll
+        for (u32 fragment = 0; fragment < kFragments; ++fragment) {
+#pragma unroll
+            for (u32 pair = 0; pair < kGroups / 2; ++pair) {
+                fragments_.store(buffer, fragment, pair, kept.packed[fragment][pair]);
+            }
+        }
+        store_.store_to(&params.operand_maps[Operands::kOutput], row, col,
+                        batch * params.operands[Operands::kOutput].batch_step);
+    }
 
     // Of the store tile that is made when so many of all were.
     template <class Accumulators>
@@ -272,7 +314,7 @@ class FragmentEpilogue : public NothingDrawnAhead {
     template <class Params, class ShapeT, class Reader>
     JG_DEVICE void write_store_tile(const Params &params, const ShapeT &shape,
                                     Inputs<CoordT> &inputs, Reader &reader,
-                                    const Values &acc, const CoordT &first)
+                                    const Values &acc, const CoordT &first, Kept &kept)
     {
         const u32 buffer = ptx::shared_address(store_.acquire());
 #pragma unroll
@@ -286,12 +328,14 @@ class FragmentEpilogue : public NothingDrawnAhead {
                 } else if constexpr (kReadsAhead) {
                     inputs.read(reader, beta_, fragment, pair);
                     compute(shape, inputs, acc, first, 2 * pair, fragment, pair, values);
+                    keep(inputs.operands, kept, fragment, pair);
                 } else {
                     const PairCoordT place = pair_coord(first, pair);
                     Inputs<PairCoordT> own;
                     own.load(params, place);
                     own.read(reader, beta_, fragment, pair);
                     compute(shape, own, acc, place, 0, fragment, pair, values);
+                    keep(own.operands, kept, fragment, pair);
                 }
                 // Store: to shared memory.
                 fragments_.store(buffer, fragment, pair, values);
@@ -311,9 +355,9 @@ class FragmentEpilogue : public NothingDrawnAhead {
     // neighbouring elements of lanes that are 8 apart. `inputs` are those from `first` on,
     // where the two are number `first_group` and the next.
     template <class ShapeT, class Place>
-    JG_DEVICE void compute(const ShapeT &shape, const Inputs<Place> &inputs,
-                           const Values &acc, const Place &first, u32 first_group,
-                           u32 fragment, u32 pair, f32 (&values)[2][2][2]) const
+    JG_DEVICE void compute(const ShapeT &shape, Inputs<Place> &inputs, const Values &acc,
+                           const Place &first, u32 first_group, u32 fragment, u32 pair,
+                           f32 (&values)[2][2][2]) const
     {
         using A = typename Config::A;
         const DElement<Config> d_element(alpha_);

@@ -75,7 +75,12 @@ struct InputForms {
         {
         }
     };
+    enum : u32 { kOutputs = 0 }; // by fragments
     struct NoFragmentRead {
+        template <class Take>
+        JG_DEVICE void give(const Take &) const
+        {
+        }
         template <class Reader>
         JG_DEVICE void read_boxes(Reader &)
         {
@@ -321,10 +326,10 @@ struct MatrixOutput {
     using Argument = f32 &;
     enum : u32 { kParams = 1 };
     enum : bool {
-        kHasFragment = false,
+        kHasFragment = sizeof(T) == 2,
         kReduces = false,
     };
-    enum : u32 { kLoads = 0 };
+    enum : u32 { kLoads = 0, kOutputs = 1 };
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {
@@ -353,6 +358,26 @@ struct MatrixOutput {
             packed.assign(values);
             packed.template store<CoordT>(
                 param.element<T>(coord.row, coord.col, coord.batch), coord.count);
+        }
+    };
+
+    // What was assigned, of two groups of columns at a time.
+    template <class CoordT>
+    struct Fragment {
+        f32 values[2][2][2];
+        JG_DEVICE void load(const MatrixParam &, const CoordT &) {}
+        template <class Reader>
+        JG_DEVICE void read_boxes(Reader &)
+        {
+        }
+        JG_DEVICE f32 &value(const FragmentIndex &at)
+        {
+            return values[at.group % 2][at.half][at.element];
+        }
+        template <class Take>
+        JG_DEVICE void give(const Take &take) const
+        {
+            take(Convert<T>(), values);
         }
     };
 

@@ -62,7 +62,7 @@ struct ReductionForms {
         kHasFragment = false,
         kReduces = true,
     };
-    enum : u32 { kLoads = 0 };
+    enum : u32 { kLoads = 0, kOutputs = 0 };
     template <class StepLoader>
     static JG_DEVICE void load_step(const TensorMap &, const MatrixParam &, StepLoader &)
     {

@@ -50,6 +50,15 @@ class TmaStore {
         index_ = index_ + 1 == kBuffers ? 0 : index_ + 1;
     }
 
+    // The same to another matrix of D's shape.
+    JG_DEVICE void store_to(const TensorMap *map, u32 row, u32 col, u32 batch)
+    {
+        const TensorMap *own = map_;
+        map_ = map;
+        store(row, col, batch);
+        map_ = own;
+    }
+
     // The same by another map, which a kernel before has written: the thread that stores
     // acquires it before its first store of a row of them.
     JG_DEVICE void store_by(const TensorMap *map, u32 row, u32 col)

@@ -68,6 +68,9 @@
 #define JG_OPERAND_FRAGMENT_VALUE(index, name, Kind, type)     , operand_##name.value(at)
 #define JG_OPERAND_FRAGMENT_LOAD(index, name, Kind, type)      operand_##name.load(params[index], coord);
 #define JG_OPERAND_FRAGMENT_READ(index, name, Kind, type)      operand_##name.read_boxes(reader);
+#define JG_OPERAND_FRAGMENT_OUTPUT(index, name, Kind, type)    + jg::Kind<jg::type>::kOutputs
+#define JG_OPERAND_FRAGMENT_PLACE(index, name, Kind, type)     + jg::Kind<jg::type>::kOutputs * index
+#define JG_OPERAND_FRAGMENT_GIVE(index, name, Kind, type)      operand_##name.give(take);
 #define JG_OPERAND_LOAD_COLUMNS(index, name, Kind, type)       operand_##name.load_columns(params[index], coord);
 #define JG_OPERAND_LOAD_ROW(index, name, Kind, type)           operand_##name.load_row(params[index], coord, reader);
 #define JG_OPERAND_STORE(index, name, Kind, type)              operand_##name.store(params[index], coord);
@@ -154,6 +157,8 @@
                                                                                            \
         template <class CoordT>                                                            \
         struct Fragment {                                                                  \
+            enum : jg::u32 { kOutputs = 0 JG_OPERANDS(JG_OPERAND_FRAGMENT_OUTPUT),         \
+                             kOutput = 0 JG_OPERANDS(JG_OPERAND_FRAGMENT_PLACE) };         \
             JG_OPERANDS(JG_OPERAND_FRAGMENT)                                               \
                                                                                            \
             JG_DEVICE void load(const jg::MatrixParam *params, const CoordT &coord)        \
@@ -165,10 +170,15 @@
             {                                                                              \
                 JG_OPERANDS(JG_OPERAND_FRAGMENT_READ)                                      \
             }                                                                              \
+            template <class Take>                                                          \
+            JG_DEVICE void give(const Take &take) const                                    \
+            {                                                                              \
+                JG_OPERANDS(JG_OPERAND_FRAGMENT_GIVE)                                      \
+            }                                                                              \
             template <class ShapeT>                                                        \
             JG_DEVICE jg::f32 apply(JG_ACC_PARAMETERS, const ShapeT &shape, jg::u32 row,   \
                                     jg::u32 col, jg::u32 batch,                            \
-                                    const jg::FragmentIndex &at) const                     \
+                                    const jg::FragmentIndex &at)                           \
             {                                                                              \
                 jg::f32 d = JG_ACC_FIRST;                                                  \
                 snippet(JG_ACC_VALUES, d,                                                  \

@@ -527,7 +527,7 @@ static double count_lead_clk(const struct jg_trial *trial)
 {
     const double lead_clk =
         trial->derived.lead_stages * count_mma_clk(trial) / JG_SM90A_CONSUMERS;
-    const bool has_fragments = trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS;
+    const bool has_fragments = jg_sm90a_is_priced_by_fragments(trial);
     return has_fragments && lead_clk >= LEAST_LEAD_CLK ? lead_clk : 0.0;
 }
 
@@ -542,7 +542,7 @@ static double count_tile_clk(const struct jg_trial *trial)
     if (trial->config.layout.pingpong != 0) {
         const struct jg_output *output = &trial->derived.output;
         const bool has_many = trial->derived.waves >= PINGPONG_WAVES &&
-                              output->epilogue == JG_EPILOGUE_FRAGMENTS &&
+                              jg_sm90a_is_priced_by_fragments(trial) &&
                               output->loads_per_step == 0 && !epilogue.has_long_calls;
         const double own_clk = blocks_clk + epilogue.alone + epilogue.own;
         const double turns_clk =

@@ -66,6 +66,13 @@ static bool writes_more(const struct jg_problem *problem)
     return found;
 }
 
+/* A second matrix by fragments has what was fitted to its vectors. */
+bool jg_sm90a_is_priced_by_fragments(const struct jg_trial *trial)
+{
+    const struct jg_output *output = &trial->derived.output;
+    return output->epilogue == JG_EPILOGUE_FRAGMENTS && !output->writes_boxes;
+}
+
 /* As many as take the time of one warpgroup's by itself. */
 static double count_long_calls(const struct jg_trial *trial)
 {
@@ -104,8 +111,8 @@ static double count_shared_clk(const struct jg_trial *trial)
     const double tile_n = trial->config.layout.tile_n;
     const int ctas = trial->derived.output.divided ? trial->config.launch.split_k : 1;
     const struct jg_team_columns columns = {.count = trial->derived.team_columns};
-    const bool has_steps = trial->derived.output.epilogue == JG_EPILOGUE_VECTORS &&
-                           !trial->product.d_is_transpose;
+    const bool has_steps =
+        !jg_sm90a_is_priced_by_fragments(trial) && !trial->product.d_is_transpose;
     const double whole =
         has_steps ? (double)jg_staged_columns(trial, &columns) / columns.count : 1.0;
     return tile_m * tile_n / ctas * whole *
@@ -134,7 +141,7 @@ static double count_narrow_store_clk(const struct jg_trial *trial)
     const struct jg_derived *derived = &trial->derived;
     const double bytes =
         (double)jg_bytes_of(trial->product.d.dtype, (int64_t)derived->team_columns);
-    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS) {
+    if (!jg_sm90a_is_priced_by_fragments(trial)) {
         return 0.0;
     }
     if (trial->product.d_is_transpose) {
@@ -151,8 +158,8 @@ static double count_narrow_store_clk(const struct jg_trial *trial)
 static double count_narrow_rows_clk(const struct jg_trial *trial, double row_clk)
 {
     const struct jg_derived *derived = &trial->derived;
-    if (derived->output.epilogue != JG_EPILOGUE_FRAGMENTS ||
-        trial->product.d_is_transpose || derived->d_box.row_bytes >= NARROW_ROW_BYTES) {
+    if (!jg_sm90a_is_priced_by_fragments(trial) || trial->product.d_is_transpose ||
+        derived->d_box.row_bytes >= NARROW_ROW_BYTES) {
         return 0.0;
     }
     const double boxes =

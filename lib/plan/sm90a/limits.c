@@ -614,6 +614,8 @@ static struct jg_output choose_output(const struct jg_trial *trial)
         .ring_stages = pingpong ? count_load_stages(trial) : input_stages,
         .own_ring = pingpong,
         .reads_boxes = !trial->product.d_is_transpose && trial->derived.waves > 1.0,
+        .writes_boxes = !trial->product.d_is_transpose && trial->derived.waves > 1.0 &&
+                        trial->config.storage.out_stages == JG_VECTOR_OUT_STAGES,
         .parts = count_parts(trial)};
     return jg_output_choose(trial, &facts);
 }

@@ -156,6 +156,8 @@ struct jg_sm90a_epilogue_clk {
     bool has_long_calls;  /* of functions of the snippet */
 };
 struct jg_sm90a_epilogue_clk jg_sm90a_epilogue_clk(const struct jg_trial *trial);
+/* Does the model take the way out as one by fragments? */
+bool jg_sm90a_is_priced_by_fragments(const struct jg_trial *trial);
 /* Tiles of 64 rows by 160, 192 and 224 columns are there for weights that stream through
  * all CTAs at once, each with all of K. 64x4096x7168 takes 18.2 to 20.7 us in 4 and 5 parts
  * of them, where the model says 18.5, and 16.6 in 64x32; 256x2048x7168 16.8 to 18.4 and

@@ -480,6 +480,7 @@ struct StoreCheck {
         static constexpr u32 kLoads = 0;
         template <class CoordT>
         struct Fragment {
+            static constexpr u32 kOutputs = 0, kOutput = 0;
             typename jg::RowVectorInput<f32>::Fragment<CoordT> by_col;
             typename jg::ColumnVectorInput<f32>::Fragment<CoordT> by_row;
             u32 row_end, col_end;
