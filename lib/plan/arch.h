@@ -80,6 +80,9 @@ struct jg_derived {
                                         are loaded before the grid before has ended */
     bool next_at_end; /* does the next grid begin when all of one wave has ended? */
     bool draws_ahead; /* are random numbers drawn before accumulators are there? */
+    bool reads_first; /* are vectors of the epilogue read before a tile is multiplied? */
+    bool stores_by_warps; /* is D stored by the warps that have it in fragments, not by TMA?
+                           */
     int lead_stages;  /* by which one math warpgroup ends a tile before the other, or 0 */
     int gate_columns; /* of an accumulator, from acc0 to acc1 of an element; 1: they are
                          neighbours; 0: not gated */

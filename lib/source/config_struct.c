@@ -349,6 +349,8 @@ static void print_forms(const struct jg_problem *problem, const struct jg_choice
     print_flag("kPdl", config->launch.pdl, out);
     print_flag("kNextAtEnd", derived->next_at_end, out);
     print_flag("kDrawsAhead", derived->draws_ahead, out);
+    print_flag("kReadsFirst", derived->reads_first, out);
+    print_flag("kStoresByWarps", derived->stores_by_warps, out);
     print_name("FirstLoads", "kFirstLoads", matrix_names[derived->first_loads], out);
     print_number("kResident", jg_max(config->launch.resident, 1), out);
     print_flag("kThreadLoads", jg_loads_by_threads(&choice->product), out);

@@ -3,7 +3,8 @@
 """Faults in the frame around a snippet (jg/epilogue/user_epilogue.cuh), which the kernel and the
 reference kernel share: `run --verify` has to see them by its second reading. And faults in random
 numbers that are drawn before the products (jg/epilogue/drawn_numbers.cuh), which the reference kernel
-does not share; and in a matrix that goes out beside D from fragments. Prints TAP.
+does not share; and in a matrix that goes out beside D from fragments, and a D that warps
+store. Prints TAP.
 
 Usage: test_frame_faults.py JIT_GEMM SOURCE_ROOT EMULATOR NVRTC
 """
@@ -53,6 +54,23 @@ ASSIGNED_ROWS = [
     ("elements of a pair have the second one's", "return values[at.group % 2][at.half][at.element];",
      "return values[at.group % 2][at.half][1];"),
 ]
+# A CTA has one tile.
+STORED_WORDS = ["run", "136x200x64", "bf16", "batch=2", "--config", "tile=64x128 cluster=1x1", "--device",
+                "emulator", "--arch", "sm_90a", "--no-cache", "--epilogue", "d = relu(acc) + b;",
+                "--operand", "b:row_vector:bf16", "--verify"]
+STORED_ROWS = [
+    ("chunks lie as if nothing permuted them", "const u32 swizzled = chunk ^ store_tile_swizzle<kRowBytes>(at);",
+     "const u32 swizzled = chunk;"),
+    ("passes have the rows of the first", "const u32 at = own + i * kPassRows;", "const u32 at = own;"),
+    ("passes go to the rows of the first", "const u32 below = i * kPassRows;", "const u32 below = 0;"),
+    ("warps have the first one's rows", "const u32 own = first + lane / kChunks;", "const u32 own = lane / kChunks;"),
+    ("rows behind the last one are stored", "(Config::kWholeRows || row + own + below < shape.m)", "true"),
+    ("columns behind the last one are stored", "Config::kWholeCols || col + chunk * 8 < shape.n;", "true;"),
+    ("all batches have the first one's", "row + own, col + chunk * 8, batch);", "row + own, col + chunk * 8, 0);"),
+    ("lanes do not wait for each other", "float4 chunks[kPasses];\n    __syncwarp();", "float4 chunks[kPasses];"),
+    ("vectors are those of the first store tile", "ahead_[i].load(params, coord_of(shape, tile, i));",
+     "ahead_[i].load(params, coord_of(shape, WorkTile(), i));"),
+]
 
 
 def run_with(before, after, words=tuple(WORDS), settings="show=errors"):
@@ -90,6 +108,16 @@ def test_each_fault_of_an_assigned_matrix_is_seen():
     expect_exit(done, 0)
     for name, before, after in ASSIGNED_ROWS:
         done = run_with(before, after, ASSIGNED_WORDS, "show=errors,sms=4")
+        is_seen = "\nFAIL " in done.stdout or "\nerror [" in done.stdout + done.stderr
+        expect(done.returncode == 1 and is_seen, name, done)
+
+
+def test_each_fault_of_rows_that_warps_store_is_seen():
+    need_compiler()
+    done = run_with("JG_EPILOGUE_END", "JG_EPILOGUE_END", STORED_WORDS)
+    expect_exit(done, 0)
+    for name, before, after in STORED_ROWS:
+        done = run_with(before, after, STORED_WORDS)
         is_seen = "\nFAIL " in done.stdout or "\nerror [" in done.stdout + done.stderr
         expect(done.returncode == 1 and is_seen, name, done)
 

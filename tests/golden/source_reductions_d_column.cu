@@ -82,6 +82,8 @@ struct Config {
     enum : bool { kPdl = true };
     enum : bool { kNextAtEnd = false };
     enum : bool { kDrawsAhead = false };
+    enum : bool { kReadsFirst = false };
+    enum : bool { kStoresByWarps = false };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };
     enum : bool { kThreadLoads = false };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What sm_90a's kernel does for a snippet: it lets the next grid begin at its end only,
- * draws random numbers while it waits for the accumulators, or has an assigned matrix go
- * out as D does. */
+ * draws random numbers while it waits for the accumulators, has an assigned matrix go out
+ * as D does, or warps store D. */
 #include <criterion/criterion.h>
 
 #include "base/error.h"
@@ -135,6 +135,51 @@ Test(assigned_matrix, goes_out_by_fragments_where_a_cta_has_several_tiles)
         const struct jg_choice choice =
             choose_on(jg_arch_find(rows[i].arch), &epilogue, rows[i].text);
         cr_expect_eq(choice.derived.output.writes_boxes, rows[i].expected, "row %zu", i);
+    }
+}
+
+/* Of an operand that is read, and a tile or several of a CTA. */
+Test(fragments, are_read_first_and_stored_by_warps_where_a_cta_has_one_tile)
+{
+    static const struct {
+        const char *text;
+        jit_gemm_operand_kind kind;
+        bool reads_first, stores_by_warps;
+    } rows[] = {
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", JIT_GEMM_OPERAND_ROW_VECTOR, true,
+         true},
+        {"512x512x512 f16 config=tile=128x256 split_k=1", JIT_GEMM_OPERAND_ROW_VECTOR, true,
+         true},
+        {"512x512x512 bf16 config=tile=64x128 split_k=1", JIT_GEMM_OPERAND_MATRIX, true,
+         true},
+        {"512x512x512 bf16 d=f32 config=tile=64x128 split_k=1", JIT_GEMM_OPERAND_ROW_VECTOR,
+         true, false},
+        {"512x512x512 bf16 d=f32 config=tile=64x128 split_k=1", JIT_GEMM_OPERAND_MATRIX,
+         false, false}, /* by vectors */
+        {"512x512x512 bf16 config=tile=64x96 split_k=1", JIT_GEMM_OPERAND_MATRIX, false,
+         false},
+        {"512x512x512 bf16 config=tile=64x128 swap_ab=1 split_k=1",
+         JIT_GEMM_OPERAND_ROW_VECTOR, true, false},
+        {"4096x4096x512 bf16 config=tile=128x256 pingpong=0", JIT_GEMM_OPERAND_ROW_VECTOR,
+         true, false},
+        {"4096x4096x512 bf16 config=tile=128x128 pingpong=1", JIT_GEMM_OPERAND_ROW_VECTOR,
+         false, false},
+        {"512x512x512 bf16 config=tile=64x128 split_k=2 split_order=cluster",
+         JIT_GEMM_OPERAND_ROW_VECTOR, false, false},
+        {"16x512x512 bf16 config=tile=64x32 resident=2", JIT_GEMM_OPERAND_ROW_VECTOR, false,
+         false},
+        {"512x512x512 e4m3 d=bf16 config=tile=64x128 split_k=1",
+         JIT_GEMM_OPERAND_ROW_VECTOR, false, false}, /* sums are promoted */
+        {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64",
+         JIT_GEMM_OPERAND_ROW_VECTOR, false, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct jg_epilogue epilogue = {.long_calls = 0};
+        add_operand(&epilogue, rows[i].kind, JIT_GEMM_DTYPE_BF16, JIT_GEMM_OPERAND_INPUT);
+        const struct jg_choice choice = choose_with(&epilogue, rows[i].text);
+
+        cr_expect_eq(choice.derived.reads_first, rows[i].reads_first, "row %zu", i);
+        cr_expect_eq(choice.derived.stores_by_warps, rows[i].stores_by_warps, "row %zu", i);
     }
 }
 

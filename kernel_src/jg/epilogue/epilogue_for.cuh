@@ -67,6 +67,10 @@ struct NothingReadAhead {
     {
     }
     template <class... Place>
+    JG_DEVICE void read_first(const Place &...) const
+    {
+    }
+    template <class... Place>
     JG_DEVICE void read_ahead(const Place &...) const
     {
     }

@@ -8,10 +8,11 @@
 // matrices are read too; converts; stores fragments to store tiles in shared memory
 // (FragmentStore) and has them sent to D (TmaStore). Vectors are read a store tile ahead
 // where registers allow it. What is assigned waits in registers until D's store tile is
-// sent, and takes the next buffer. With maps of each group D goes out by these. Called by
-// all 128 threads of a warpgroup that holds accumulators. Waits for accumulators, which
-// `acc` gives back, for buffers of store tiles and for the stages of matrices
-// (EpilogueLoad::Reader), which it releases.
+// sent, and takes the next buffer. Where a CTA has one tile (Config::kStoresByWarps), each
+// warp stores its rows itself, and none waits for another. With maps of each group D goes
+// out by these. Called by all 128 threads of a warpgroup that holds accumulators. Waits for
+// accumulators, which `acc` gives back, for buffers of store tiles and for the stages of
+// matrices (EpilogueLoad::Reader), which it releases.
 #pragma once
 #include <jg/common/group_matrix.cuh>
 #include <jg/common/math.cuh>
@@ -115,6 +116,9 @@ class FragmentEpilogue : public NothingDrawnAhead {
                        sizeof(D) == 2 && !Config::kGated && Config::kGroups == 0),
                   "the plan chose fragments for what needs vectors");
     enum : u32 { kAhead = kHoldsAll ? kStoreTiles : 1 };
+    enum : bool { kByWarps = Config::kStoresByWarps };
+    static_assert(!kByWarps || (!kTransposed && sizeof(D) == 2 && !kWritesMore),
+                  "warps store rows of D");
 
   public:
     template <class Params, class ShapeT>
@@ -134,17 +138,22 @@ class FragmentEpilogue : public NothingDrawnAhead {
         }
     }
 
-    // Loads the vectors that a tile begins with, which run writes next; where accumulators
-    // are registers, while these are still added up.
+    // Loads the vectors that a tile begins with, which run writes next: before the first
+    // products, or, where accumulators are registers, while the last ones are added up.
+    template <class Params, class ShapeT>
+    JG_DEVICE void read_first(const Params &params, const ShapeT &shape,
+                              const WorkTile &tile)
+    {
+        if constexpr (Config::kReadsFirst) {
+            read_vectors(params, shape, tile);
+        }
+    }
     template <class Params, class ShapeT>
     JG_DEVICE void read_ahead(const Params &params, const ShapeT &shape,
                               const WorkTile &tile)
     {
-        if constexpr (kReadsAhead) {
-#pragma unroll
-            for (u32 i = 0; i < kAhead; ++i) {
-                ahead_[i].load(params, coord_of(shape, tile, i));
-            }
+        if constexpr (!Config::kReadsFirst) {
+            read_vectors(params, shape, tile);
         }
     }
 
@@ -200,6 +209,18 @@ class FragmentEpilogue : public NothingDrawnAhead {
     }
 
   private:
+    template <class Params, class ShapeT>
+    JG_DEVICE void read_vectors(const Params &params, const ShapeT &shape,
+                                const WorkTile &tile)
+    {
+        if constexpr (kReadsAhead) {
+#pragma unroll
+            for (u32 i = 0; i < kAhead; ++i) {
+                ahead_[i].load(params, coord_of(shape, tile, i));
+            }
+        }
+    }
+
     // Accumulators of a store tile; of a gated D those of acc0, and those of acc1.
     struct Values {
         f32 acc[kFragments][4 * kGroups];
@@ -286,13 +307,28 @@ class FragmentEpilogue : public NothingDrawnAhead {
                 shape.n};
     }
 
+    // A buffer for the next store tile; where warps store, it is always the same.
+    JG_DEVICE u32 acquire()
+    {
+        if constexpr (kByWarps) {
+            __syncwarp(); // all lanes have read what was in it
+            return ptx::shared_address(store_.buffer());
+        } else {
+            return ptx::shared_address(store_.acquire());
+        }
+    }
+
     // Sends the finished store tile; of one that reaches beyond its group's rows, what is
     // the group's.
     template <class Params, class ShapeT>
     JG_DEVICE void store(const Params &params, const ShapeT &shape, u32 row, u32 col,
                          u32 batch)
     {
-        if constexpr (has_group_maps<Config>()) { // they end where the group does
+        if constexpr (kByWarps) {
+            store_rows_of_warp<Config, 16 * kFragments>(
+                ptx::shared_address(store_.buffer()), first_lane(), params.d, shape, row,
+                col, batch);
+        } else if constexpr (has_group_maps<Config>()) { // they end where the group does
             store_.store_by(reinterpret_cast<const TensorMap *>(params.d.pointer) + batch,
                             row, col);
         } else if constexpr (Config::kGroups > 0) {
@@ -316,7 +352,7 @@ class FragmentEpilogue : public NothingDrawnAhead {
                                     Inputs<CoordT> &inputs, Reader &reader,
                                     const Values &acc, const CoordT &first, Kept &kept)
     {
-        const u32 buffer = ptx::shared_address(store_.acquire());
+        const u32 buffer = acquire();
 #pragma unroll
         for (u32 fragment = 0; fragment < kFragments; ++fragment) {
 #pragma unroll

@@ -36,6 +36,12 @@ class TmaStore {
         return buffers_ + index_ * kBytes;
     }
 
+    // The buffer to fill next.
+    JG_DEVICE u8 *buffer() const
+    {
+        return buffers_ + index_ * kBytes;
+    }
+
     // Sends the store tile that every thread has finished writing to this row and column of
     // D.
     JG_DEVICE void store(u32 row, u32 col, u32 batch)

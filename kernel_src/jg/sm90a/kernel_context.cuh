@@ -279,7 +279,7 @@ struct KernelContext {
 
     // Adds up all of an item's K; the accumulators have it when it returns. While the
     // tensor core has the last products, `seen` is called: all stages have been full. And
-    // the epilogue loads what it reads first.
+    // the epilogue loads what it reads first, unless it did before the first products.
     template <class Seen>
     JG_DEVICE void multiply(typename Ring::Consumer &tiles,
                             typename ScaleRingT::Consumer &scales,
@@ -288,6 +288,7 @@ struct KernelContext {
     {
         const WorkItem &item = own.item;
         epilogue.draw_ahead(params, Output::shape(shape, item), Output::tile(item));
+        epilogue.read_first(params, Output::shape(shape, item), Output::tile(item));
         const auto read_ahead = [&] {
             seen();
             epilogue.read_ahead(params, Output::shape(shape, item), Output::tile(item));

@@ -66,11 +66,14 @@ static bool writes_more(const struct jg_problem *problem)
     return found;
 }
 
-/* A second matrix by fragments has what was fitted to its vectors. */
+/* A second matrix by fragments has what was fitted to its vectors; so have matrices of a
+ * CTA's only tile. */
 bool jg_sm90a_is_priced_by_fragments(const struct jg_trial *trial)
 {
     const struct jg_output *output = &trial->derived.output;
-    return output->epilogue == JG_EPILOGUE_FRAGMENTS && !output->writes_boxes;
+    const bool reads_late = output->loads_per_step > 0 && trial->derived.waves <= 1.0;
+    return output->epilogue == JG_EPILOGUE_FRAGMENTS && !output->writes_boxes &&
+           !reads_late;
 }
 
 /* As many as take the time of one warpgroup's by itself. */

@@ -600,8 +600,9 @@ static struct jg_partial_results count_parts(const struct jg_trial *trial)
 /* C and matrix operands come through the ring of input tiles, or one of their own; through
  * one that a warp or more fill, or of which each warpgroup reads every other stage, nothing
  * else comes: what is theirs both read. Where a CTA has one tile, vectors are
- * faster: threads store D at once, and nothing waits for a copy (6.1 and 6.5 us for 1024^3
- * on an H100, while 8192x8192x1024 takes 256 and 246). */
+ * faster than fragments that TMA stores (6.1 and 6.5 us for 1024^3 on an H100, while
+ * 8192x8192x1024 takes 256 and 246), but not than those that warps store (5.48 and 5.36 us
+ * on an H200). */
 static struct jg_output choose_output(const struct jg_trial *trial)
 {
     const bool pingpong = trial->config.layout.pingpong != 0;
@@ -613,7 +614,8 @@ static struct jg_output choose_output(const struct jg_trial *trial)
         .columns = columns_of_d(trial),
         .ring_stages = pingpong ? count_load_stages(trial) : input_stages,
         .own_ring = pingpong,
-        .reads_boxes = !trial->product.d_is_transpose && trial->derived.waves > 1.0,
+        .reads_boxes = !trial->product.d_is_transpose &&
+                       (trial->derived.waves > 1.0 || jg_sm90a_may_store_by_warps(trial)),
         .writes_boxes = !trial->product.d_is_transpose && trial->derived.waves > 1.0 &&
                         trial->config.storage.out_stages == JG_VECTOR_OUT_STAGES,
         .parts = count_parts(trial)};
@@ -761,6 +763,9 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.first_loads = jg_first_loads(trial);
     trial->derived.next_at_end = jg_sm90a_holds_next(trial);
     trial->derived.draws_ahead = jg_sm90a_draws_ahead(trial);
+    trial->derived.reads_first = jg_sm90a_reads_first(trial);
+    trial->derived.stores_by_warps =
+        trial->derived.reads_first && jg_sm90a_may_store_by_warps(trial);
     trial->derived.shifts_lines = jg_sm90a_shifts_lines(&trial->product);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);

@@ -178,6 +178,36 @@ bool jg_sm90a_draws_ahead(const struct jg_trial *trial)
            product->d.scale.kind == JIT_GEMM_SCALE_NONE;
 }
 
+/* Of warpgroups that share a tile and have all of K, in registers beside one set of sums:
+ * groups, parts, and tiles in turn were not timed. */
+static bool has_plain_tiles(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    return config->layout.pingpong == 0 && config->launch.split_k == 1 &&
+           config->launch.resident <= 1 && !trial->derived.promotes_sums &&
+           trial->product.group_by == JIT_GEMM_GROUP_NONE;
+}
+
+/* H200, builds in turns: at 4096^3 bias_silu takes 0.992 of the time so, bias_gelu 0.994,
+ * bias 0.996; at 1024^3, of one tile a CTA, 0.96, 0.98 and 0.975
+ * (2026-11-28-h200-ways-out.jsonl). */
+bool jg_sm90a_reads_first(const struct jg_trial *trial)
+{
+    return has_plain_tiles(trial) &&
+           trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS;
+}
+
+/* There is no next tile for which a buffer has to be free, and no warp waits for another,
+ * nor for TMA: in the same turns gelu takes 0.975 of the time at 1024^3, bias_silu 0.98
+ * more, a residual 0.98, plain products 1.00. */
+bool jg_sm90a_may_store_by_warps(const struct jg_trial *trial)
+{
+    enum { STORED_BITS = 16 };
+    return has_plain_tiles(trial) && trial->derived.waves > 0.0 &&
+           trial->derived.waves <= 1.0 && !trial->product.d_is_transpose &&
+           jg_dtype_bits(trial->problem->d.dtype) == STORED_BITS;
+}
+
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial)
 {
     const struct jg_config_layout *layout = &trial->config.layout;

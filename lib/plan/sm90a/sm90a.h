@@ -129,6 +129,12 @@ int jg_sm90a_lead_stages(const struct jg_trial *trial);
 /* Are a tile's random numbers drawn before its first stage is full? When it is known how
  * many tiles a CTA has. */
 bool jg_sm90a_draws_ahead(const struct jg_trial *trial);
+/* Are the vectors of a tile's epilogue read before its products, not behind the last ones?
+ * When the way out is chosen. */
+bool jg_sm90a_reads_first(const struct jg_trial *trial);
+/* May a CTA's only tile go out from fragments by its warps, which store rows of D, and so
+ * may have matrices by fragments too? When it is known how many tiles a CTA has. */
+bool jg_sm90a_may_store_by_warps(const struct jg_trial *trial);
 /* Are those boxes of a tile of A left out of which a group has no rows? */
 bool jg_sm90a_leaves_slices(const struct jg_trial *trial);
 

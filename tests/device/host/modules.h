@@ -98,6 +98,7 @@ struct AnyConfig {
     static constexpr u32 kInputAlignment = 16, kOutputAlignment = 16;
     static constexpr bool kAKMajor = true, kBKMajor = true, kColumnMajor = false;
     static constexpr bool kTransposed = false, kHasC = false, kPlain = false;
+    static constexpr bool kReadsFirst = false, kStoresByWarps = false;
     static constexpr bool kGated = false, kGateInA = false, kGateHalves = false;
     static constexpr u32 kGateColumns = 0;
     static constexpr bool kRasterAlongM = true, kSplitSerial = true, kThreadLoads = false;
