@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The check that nobody asks for the chip: a tree that is right, and one for each violation."""
-import contextlib
-import io
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/dev"))
 import check_chips  # noqa: E402
+from checked_trees import report  # noqa: E402
 
 GOOD = {
     "lib/plan/arch.c": '#include "plan/sm90a/sm90a.h"\nconst char *name = "sm_90a";\n',
@@ -42,36 +40,5 @@ BAD = [
 ]
 
 
-def run(files):
-    """The checker's exit status and what it says; the program, without a process of its own."""
-    said = io.StringIO()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        try:
-            sys.argv = ["check_chips", folder]
-            with contextlib.redirect_stdout(said):
-                check_chips.main()
-        except SystemExit as end:
-            return end.code, said.getvalue()
-    return None, said.getvalue()
-
-
-def main():
-    failures = []
-    code, text = run(GOOD)
-    if code != 0:
-        failures.append(f"the good tree was refused:\n{text}")
-    for place, planted, words in BAD:
-        code, text = run({**GOOD, place: planted})
-        if code != 1 or words not in text:
-            failures.append(f"{place} with {planted!r}: expected {words!r}, got {code}:\n{text}")
-    for failure in failures:
-        print(failure)
-    print(f"{len(BAD) + 1 - len(failures)} of {len(BAD) + 1} as expected")
-    sys.exit(1 if failures else 0)
-
-
-main()
+if __name__ == "__main__":
+    report(check_chips, GOOD, BAD)

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The floor checker against small trees: one that is right, and one for each violation."""
-import contextlib
-import io
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/dev"))
 import check_floors  # noqa: E402
+from checked_trees import report  # noqa: E402
 
 TABLE = """# Architecture
 
@@ -88,38 +86,5 @@ BAD = [
 ]
 
 
-def run(files):
-    """The checker's exit status and what it says; the program, without a process of its own."""
-    said = io.StringIO()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        try:
-            sys.argv = ["check_floors", folder]
-            with contextlib.redirect_stdout(said):
-                check_floors.main()
-        except SystemExit as end:
-            # A text is what python prints on the error stream before it exits with 1.
-            code = 1 if isinstance(end.code, str) else end.code
-            return code, said.getvalue() + (end.code if isinstance(end.code, str) else "")
-    return None, said.getvalue()
-
-
-def main():
-    failures = []
-    code, text = run({"ARCHITECTURE.md": TABLE, **GOOD})
-    if code != 0:
-        failures.append(f"the good tree was refused:\n{text}")
-    for place, planted, words in BAD:
-        code, text = run({"ARCHITECTURE.md": TABLE, **GOOD, place: planted})
-        if code == 0 or words not in text:
-            failures.append(f"{place} with {planted!r}: expected '{words}', got {code}:\n{text}")
-    for failure in failures:
-        print(failure)
-    print(f"{len(BAD) + 1 - len(failures)} of {len(BAD) + 1} as expected")
-    sys.exit(1 if failures else 0)
-
-
-main()
+if __name__ == "__main__":
+    report(check_floors, {"ARCHITECTURE.md": TABLE, **GOOD}, BAD)
