@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the plan chose, or the problem says, by name: values of Config's constants
-// (lib/source/assemble.c).
+// (lib/source/config_struct.c).
 #pragma once
 #include <jg/common/types.cuh>
 

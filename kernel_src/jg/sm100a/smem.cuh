@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shared memory of the Blackwell kernel. The host computes what it takes
-// (lib/plan/sm100a/limits.c); the kernel asserts that it is as much, and less than 1024
+// (lib/plan/sm100a/sizes.c); the kernel asserts that it is as much, and less than 1024
 // more. Both CTAs of a pair have the same layout: the tensor core reads both at the same
 // offsets.
 #pragma once
