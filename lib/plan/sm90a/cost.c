@@ -154,6 +154,12 @@
  * that tiles have, and 768, 3795 and 265 in those of 64x256
  * (2026-11-26-h200-groups-byte-tiles.jsonl). Where sizes are given, from 64 rows on. */
 #define TAKEN_BYTES_CLK_GROUPS 64.0
+/* Unless the rows of a group are more of L2 than this: clusters that fall out of step draw
+ * from memory then, and fall back further. With 22 to 59 MB of rows 128x256 took 0.75 to
+ * 0.99 of the time of tiles in turn, six problems, 256x4096x7168 with 4096 rows 47.6 ms and
+ * 48 to 66; with 1 to 17 MB, of which it draws less, too, 0.98 to 1.07
+ * (2026-11-28-h200-groups-long.jsonl). */
+#define GROUP_ROWS_PART 0.3
 /* What a tile of groups takes beside that of a matrix where both warpgroups end it: a round
  * of such tiles of four uniform problems, of whole clusters, was 0.6 to 1.3 us longer than
  * one of the dense product of as many rows, of tiles in turn 0.3 or less, and these were
@@ -299,6 +305,15 @@ static bool has_large_byte_groups(const struct jg_trial *trial)
            jg_dtype_bits(trial->product.a.dtype) <= 8;
 }
 
+/* Does L2 keep the rows of a group while its tiles are walked? */
+static bool keeps_group_rows(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const int64_t rows = product->a.letter != 'a' ? product->n.size : product->m.size;
+    return bytes_of(product, rows) <
+           GROUP_ROWS_PART * (double)trial->facts->l2_bytes * (double)product->batch.size;
+}
+
 /* What one multiprocessor draws from L2 where all draw and L2 does not keep the inputs. */
 static double all_draw_rate_of(const struct jg_trial *trial)
 {
@@ -311,7 +326,8 @@ static double all_draw_rate_of(const struct jg_trial *trial)
         !has_group_rows(product, MOST_SCALED_GROUP_ROWS)) {
         return L2_BYTES_CLK_SCALED_GROUPS;
     }
-    if (!jg_has_row_groups(product->group_by) || has_large_byte_groups(trial)) {
+    if (!jg_has_row_groups(product->group_by) ||
+        (has_large_byte_groups(trial) && keeps_group_rows(trial))) {
         const bool turns = trial->config.layout.k_turns == JG_K_TURNS_TAKEN;
         return turns && trial->config.launch.split_k > 1 ? L2_BYTES_CLK_TURNS
                                                          : L2_BYTES_CLK;
