@@ -348,7 +348,7 @@ Test(typical_sizes, few_rows_are_streamed_past)
 {
     static const struct {
         const char *problem, *config;
-    } rows[] = {{"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x1", "stages=10"},
+    } rows[] = {{"m=2048 n=1536 k=4096 a=bf16 groups=128 typical_sizes=128x1", "stages=12"},
                 {"m=96 n=1536 k=4096 a=bf16 groups=128 group_by=counts typical_sizes=128x8",
                  "stages=12"},
                 {"m=5760 n=1792 k=5120 a=e4m3 d=bf16 a_scale=1x128 b_scale=1x128 groups=96 "
