@@ -23,6 +23,11 @@
 /* Multiprocessors of the devices whose clusters were counted, and the least of these. */
 #define USUAL_SMS           132
 #define LEAST_USUAL_CLUSTER 4
+/* Of these one kind runs as many as were counted, everywhere that anybody looked: on two
+ * H100s and an H200 by the driver; on others cuBLAS launches 120 CTAs in clusters of 4x2
+ * (CUTLASS, issue 1921), and clusters of 8 touch 120 multiprocessors (accel-sim's
+ * gpu-app-collection, 87). */
+#define SURE_CLUSTER 8
 
 /* Of L2, that keeps a group's B from one tile of rows to the next. */
 #define KEPT_B_PART 0.45
@@ -81,15 +86,27 @@ int jg_cluster_ctas(const struct jg_config *config)
     return config->layout.cluster_m * config->layout.cluster_n * jg_cluster_parts(config);
 }
 
-/* Of which the driver has counted how many run at once; 0 of none, and of all others. */
-static int count_at_once(int cluster, const struct jg_device_facts *facts)
+/* Which of the numbers of a device is that of such clusters; -1: none. */
+static int find_counted(int cluster)
 {
     for (int i = 0; i < JG_COUNTED_CLUSTERS; i++) {
         if (cluster == JG_LEAST_COUNTED_CLUSTER << i) {
-            return facts->clusters_at_once[i];
+            return i;
         }
     }
-    return 0;
+    return -1;
+}
+
+bool jg_has_cluster_word(int cluster)
+{
+    return find_counted(cluster) >= 0;
+}
+
+/* Of which the driver has counted how many run at once; 0 of none, and of all others. */
+static int count_at_once(int cluster, const struct jg_device_facts *facts)
+{
+    const int counted = find_counted(cluster);
+    return counted >= 0 ? facts->clusters_at_once[counted] : 0;
 }
 
 bool jg_is_cluster_counted(const struct jg_config *config,
@@ -113,8 +130,8 @@ static int count_in_gpcs(int cluster, const struct jg_device_facts *facts)
 
 /* What the GPCs of a Hopper with 132 multiprocessors hold of them, of which one lacks
  * eight: the driver of two H100s counts 30 clusters of 4, 22 of 5, 17 of 6, 15 of 7 and
- * of 8, 9 of 9, and 7 of 10 to 16. One less is counted on, for boards that nobody has
- * asked; of one that holds still fewer a load says so (runtime/module.c). */
+ * of 8, 9 of 9, and 7 of 10 to 16. One less is counted on, but of 8, for boards that nobody
+ * has asked; of one that holds still fewer a load says so (runtime/module.c). */
 static int count_usual(int cluster, const struct jg_device_facts *facts)
 {
     static const int gpcs[DIE_GPCS] = {18, 18, 16, 16, 16, 16, 16, 8};
@@ -123,7 +140,8 @@ static int count_usual(int cluster, const struct jg_device_facts *facts)
         count += gpcs[i] / cluster;
     }
     const bool is_such = facts->gpc_sms == gpcs[0] && facts->sm_count == USUAL_SMS;
-    return is_such && cluster >= LEAST_USUAL_CLUSTER ? count - 1 : 0;
+    const int unsure = cluster == SURE_CLUSTER ? 0 : 1;
+    return is_such && cluster >= LEAST_USUAL_CLUSTER ? count - unsure : 0;
 }
 
 /* Clusters of parts that run at once on any device that has so many multiprocessors, and on

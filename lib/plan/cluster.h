@@ -14,6 +14,8 @@ int jg_cluster_ctas(const struct jg_config *config);
 /* Is it known how many of its clusters run at once? Pairs fill every GPC. */
 bool jg_is_cluster_counted(const struct jg_config *config,
                            const struct jg_device_facts *facts);
+/* Is there a word of a planned device for how many clusters of so many CTAs run at once? */
+bool jg_has_cluster_word(int cluster);
 /* CTAs that fit at once (one per multiprocessor), in whole clusters: as the driver counts
  * them where that is known. */
 int jg_resident_ctas(const struct jg_config *config, const struct jg_device_facts *facts);

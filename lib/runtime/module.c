@@ -181,19 +181,26 @@ static jit_gemm_status count_resident_clusters(struct jg_kernel *kernel,
 }
 
 /* A plan counts on a number that does not depend on the board, so that it is the same on
- * all machines. */
+ * all machines: a board that runs fewer loads what was prewarmed elsewhere, and says so.
+ * Who plans for it names what it runs, where plans have a word for that. */
 static void log_missing_clusters(const struct jg_kernel *kernel, struct jg_log *log)
 {
     const int ctas = jg_kernel_cluster_ctas(kernel);
     const int planned = kernel->choice.derived.busy_ctas / ctas;
-    if (jg_cluster_parts(&kernel->choice.config) > 1 &&
-        kernel->resident_clusters < planned) {
-        jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
-                    "%s: %d clusters of %d CTAs run at once on this device, where the plan "
-                    "counts on %d: launches take a turn more; cluster= or split_k= in "
-                    "problem.config names another",
-                    kernel->entry, kernel->resident_clusters, ctas, planned);
+    if (jg_cluster_parts(&kernel->choice.config) <= 1 ||
+        kernel->resident_clusters >= planned) {
+        return;
     }
+    char word[64] = "";
+    if (jg_has_cluster_word(ctas)) {
+        snprintf(word, sizeof(word), "clusters_of_%d=%d in plan_for, ", ctas,
+                 kernel->resident_clusters);
+    }
+    jg_log_line(log, JIT_GEMM_SEVERITY_WARNING,
+                "%s: %d clusters of %d CTAs run at once on this device, where the plan "
+                "counts on %d: launches take a turn more; %scluster= or split_k= in "
+                "problem.config names another",
+                kernel->entry, kernel->resident_clusters, ctas, planned, word);
 }
 
 static void log_differences(const struct jg_kernel *kernel, struct jg_log *log)

@@ -96,6 +96,16 @@
  * (2026-11-27-h200-one-multiplies.jsonl).
  */
 #define TAKEN_BYTES_CLK_ALONE 100.0
+/* Parts of K in CTAs by themselves, whose sums are promoted: the part of the tensor core's
+ * time that such a draw takes at most, what last tiles may lack, and what they take beside
+ * that, as clusters of parts take less of what is said of them where sums are promoted.
+ * 768x1440x8192 took 16.7 us in two parts of 128x144, of which 22.3 were said,
+ * 1152x1024x14336 29.7 in 128x176, of 36.4. 20 choices of sums that are not promoted took
+ * 1.05 with it; of promoted ones 23 took 0.984, 0.74 to 1.18, without the last number
+ * (2026-11-28-h200-in-step.jsonl, -fifteen-clusters.jsonl). */
+#define IN_STEP_PART         0.85
+#define MOST_IN_STEP_MISSING 0.2
+#define IN_STEP_SLOWNESS     1.08
 /* The parts of the larger input that come from memory again, where L2 does not keep it and
  * CTAs of one wave that have it in common do not share it in clusters: some run ahead, and
  * the one whose tile has few rows the more. 72x3584x18944 took 80 us in tiles of 64 columns
@@ -368,9 +378,12 @@ static double count_part_draw_clk(const struct jg_trial *trial, double drawn, do
 {
     const bool is_held =
         input_bytes_of(&trial->product) <= PART_HELD * (double)trial->facts->l2_bytes;
-    const double gpc_clk = drawn * count_gpc_ctas(trial) / PART_GPC_BYTES_CLK;
+    const double gpc_ctas = count_gpc_ctas(trial);
+    const double gpc_clk = drawn * gpc_ctas / PART_GPC_BYTES_CLK;
+    const double zeros_clk = jg_sm90a_zero_rows_bytes(trial, gpc_ctas) / PART_GPC_BYTES_CLK;
     return jg_larger(drawn / PART_DRAWN_BYTES_CLK + taken / PART_TAKEN_BYTES_CLK,
-                     gpc_clk * (is_held ? 1.0 : PART_FAR));
+                     is_held ? gpc_clk + zeros_clk
+                             : jg_larger(gpc_clk * PART_FAR, gpc_clk + zeros_clk));
 }
 
 /* Of what a CTA by itself draws, where those of its cluster have parts of K and one tile
@@ -421,6 +434,41 @@ static double ahead_slowness_of(const struct jg_trial *trial, double near_clk)
     return 1.0 + RUN_AHEAD_DRAW * jg_lesser(ahead / RUN_AHEAD_BLOCKS, 1.0);
 }
 
+/* Clocks until a CTA of one wave has drawn a block of K, or of a part of it, in step with
+ * its neighbours, who have most of it in common. */
+static double draw_near_clk(const struct jg_trial *trial)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const double row_bytes = JG_ROW_BYTES;
+    const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
+    const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
+    const double shared =
+        jg_lesser(jg_raster_shared_draw(trial) * row_bytes, count_drawn_bytes(trial));
+    const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
+    const double taken_rate =
+        trial->derived.one_multiplies ? TAKEN_BYTES_CLK_ALONE : TAKEN_BYTES_CLK;
+    const double taken = jg_lesser(taken_rate * share, L2_BYTES_CLK_HELD);
+    return jg_larger((rows + columns) * row_bytes / taken,
+                     shared / (SHARED_BYTES_CLK_CTA * share));
+}
+
+/* Do CTAs by themselves that have parts of K stay in step, so that neighbours share? Their
+ * products have to leave time for it, as promoted sums do, which wait for the tensor core;
+ * L2 has to keep the inputs, and the last tiles to be nearly whole. */
+static bool shares_parts(const struct jg_trial *trial)
+{
+    const struct jg_product *product = &trial->product;
+    const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
+    const struct jg_sm90a_along larger = jg_sm90a_larger(trial);
+    return jg_cluster_parts(&trial->config) > 1 && !jg_sm90a_shares_inputs(trial) &&
+           jg_sm90a_promotes(product) && product->group_by == JIT_GEMM_GROUP_NONE &&
+           !jg_product_promotes_scales(product) && jg_raster_has_one_wave(trial) &&
+           keeps_inputs(trial) && jg_sm90a_missing_part(&smaller) <= MOST_IN_STEP_MISSING &&
+           jg_sm90a_missing_part(&larger) <= MOST_IN_STEP_MISSING &&
+           draw_near_clk(trial) <=
+               IN_STEP_PART * mma_slowness_of(trial) * count_mma_clk(trial);
+}
+
 /* Clocks until a CTA has drawn a block of K. */
 static double count_draw_clk(const struct jg_trial *trial)
 {
@@ -428,18 +476,21 @@ static double count_draw_clk(const struct jg_trial *trial)
     const double row_bytes = JG_ROW_BYTES;
     const double rows = (double)jg_min(layout->tile_m, trial->product.m.size);
     const double columns = (double)jg_min(layout->tile_n, trial->product.n.size);
+    const double taken = (rows + columns) * row_bytes;
     const double drawn = count_drawn_bytes(trial);
     const struct jg_sm90a_along smaller = jg_sm90a_smaller(trial);
     const double missing = jg_sm90a_missing_part(&smaller);
     const double uneven = 1.0 + UNEVEN_DRAW * missing * missing;
     if (jg_sm90a_has_shared_parts(trial)) {
-        return count_part_draw_clk(trial, drawn, (rows + columns) * row_bytes);
+        return count_part_draw_clk(trial, drawn, taken);
+    }
+    if (shares_parts(trial)) {
+        return draw_near_clk(trial);
     }
     if (jg_has_row_groups(trial->product.group_by) || trial->config.launch.split_k > 1) {
         /* Neighbours have other rows, or parts of K. */
-        const double taken_clk = has_large_byte_groups(trial)
-                                     ? (rows + columns) * row_bytes / TAKEN_BYTES_CLK_GROUPS
-                                     : 0.0;
+        const double taken_clk =
+            has_large_byte_groups(trial) ? taken / TAKEN_BYTES_CLK_GROUPS : 0.0;
         const bool is_uneven = jg_product_promotes_scales(&trial->product) &&
                                trial->product.group_by == JIT_GEMM_GROUP_NONE;
         const double bytes = jg_sm90a_scaled_draw(trial) * (is_uneven ? uneven : 1.0) *
@@ -447,16 +498,11 @@ static double count_draw_clk(const struct jg_trial *trial)
         return jg_larger(bytes / l2_rate_of(trial), taken_clk);
     }
     const double shared = jg_lesser(jg_raster_shared_draw(trial) * row_bytes, drawn);
+    const double near_clk = draw_near_clk(trial);
     const double far_clk = (drawn - SHARED_PART * (drawn - shared)) / l2_rate_of(trial);
     if (!jg_raster_has_one_wave(trial)) {
         return far_clk;
     }
-    const double share = (double)trial->facts->sm_count / trial->derived.busy_ctas;
-    const double taken_rate =
-        trial->derived.one_multiplies ? TAKEN_BYTES_CLK_ALONE : TAKEN_BYTES_CLK;
-    const double taken = jg_lesser(taken_rate * share, L2_BYTES_CLK_HELD);
-    const double near_clk = jg_larger((rows + columns) * row_bytes / taken,
-                                      shared / (SHARED_BYTES_CLK_CTA * share));
     return uneven * ahead_slowness_of(trial, near_clk) * jg_lesser(far_clk, near_clk);
 }
 
@@ -707,6 +753,9 @@ static bool is_wide(const struct jg_trial *trial)
 static double tile_slowness_of(const struct jg_trial *trial)
 {
     const int64_t rows = trial->product.m.size;
+    if (shares_parts(trial)) {
+        return IN_STEP_SLOWNESS;
+    }
     if (!jg_sm90a_streams_whole(trial)) {
         return is_wide(trial) ? WIDE_TILES : 1.0;
     }

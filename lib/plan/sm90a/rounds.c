@@ -4,6 +4,7 @@
 #include "base/math.h"
 #include "plan/cluster.h"
 #include "plan/sm90a/sm90a.h"
+#include "plan/split.h"
 #include "plan/typical_sizes.h"
 
 /* What a tile that both warpgroups share takes for a whole one, and a last round whose
@@ -65,14 +66,31 @@ double jg_sm90a_typical_rounds(const struct jg_trial *trial)
  * of what was said of 128x160, and of other tiles 0.93 to 1.12
  * (2026-11-28-h200-groups-drawn.jsonl). */
 #define UNSURE_TILE 1.15
+/* Where parts of K take each cluster of eight that is counted on, which a board may have
+ * one less of, and then takes two rounds: chosen where that gains more, as unsure clusters
+ * are of sm_100a. It also leaves out choices that are no better: of 38 measured ones the
+ * time is 0.941 and 1.12 at most with 1.03, of 25 with 1.05 0.925
+ * (2026-11-28-h200-fifteen-clusters.jsonl). Not where the device's words say how many there
+ * are. */
+#define UNSURE_CLUSTER 1.05
+#define UNSURE_CTAS    8
+
+static bool takes_all_clusters(const struct jg_trial *trial)
+{
+    const struct jg_config *config = &trial->config;
+    return jg_cluster_parts(config) > 1 && jg_cluster_ctas(config) == UNSURE_CTAS &&
+           !jg_is_cluster_counted(config, trial->facts) &&
+           trial->derived.busy_ctas == jg_resident_ctas(config, trial->facts);
+}
 
 double jg_sm90a_unsure_slowness(const struct jg_trial *trial)
 {
     const bool is_assumed = jg_plans_sizes(trial) && !jg_has_typical_sizes(trial->problem);
-    return is_assumed && trial->product.d_is_transpose &&
-                   trial->config.layout.tile_n > TILE_ROWS
-               ? UNSURE_TILE
-               : 1.0;
+    return (is_assumed && trial->product.d_is_transpose &&
+                    trial->config.layout.tile_n > TILE_ROWS
+                ? UNSURE_TILE
+                : 1.0) *
+           (takes_all_clusters(trial) ? UNSURE_CLUSTER : 1.0);
 }
 
 /* Rows of other groups come with a tile's, too. Only where these are most of a wide tile

@@ -40,6 +40,19 @@
  * leave such rows out. */
 #define ZERO_ROW_CLK 8.0
 
+/* What such a row in the last of several tiles takes of what a GPC draws, for each CTA that
+ * it comes to, where two clusters of eight CTAs with parts of K lie in every GPC but one.
+ * 384 rows by 1600, 1536, 1472, 1440, 1376 and 1312 columns and K of 8192 took 19.1, 19.4,
+ * 21.4, 24.0, 24.6 and 27.0 us in 64x160 in 2x2, 384, 352, 320 and 288 rows by 1120 columns
+ * 14.7, 15.5, 18.3 and 18.8 in 128x112 in 1x2; 256 rows in ten clusters 14.1 to 15.0
+ * (2026-11-28-h200-zero-rows.jsonl). By themselves such rows were seen to take the time of
+ * 290 to 440 bytes (docs/time-model.md). Not where one or two clusters have them, or all,
+ * and not in clusters of 16, each of which has a GPC. */
+#define ZERO_ROW_BYTES    440.0
+#define ZERO_ROWS_CLUSTER 8
+#define LEAST_IN_PAIRS    13
+#define LEAST_RAGGED      3
+
 /* Rows of zeros among `loaded` that the last of the CTAs that share them copies. */
 static double count_zero_rows(int64_t size, int loaded, int sharers)
 {
@@ -102,6 +115,42 @@ double jg_sm90a_missing_part(const struct jg_sm90a_along *along)
     const int64_t whole = jg_align_up(along->size, along->tile);
     return along->size > along->tile ? (double)(whole - along->size) / (double)along->tile
                                      : 0.0;
+}
+
+/* Clusters of a launch, and how many of them a GPC has. */
+struct gpc_clusters {
+    double all, of_gpc;
+};
+
+/* What a GPC draws more where some clusters along an input lack rows of it, each of which
+ * comes to `sharers` CTAs: one of them beside others that lack none, or as many as there
+ * are on average. */
+static double count_zero_bytes(const struct gpc_clusters *clusters,
+                               const struct jg_sm90a_along *along, double sharers)
+{
+    const double count = (double)jg_ceil_div(along->size, along->tile);
+    if (count < 2.0 || clusters->all < LEAST_RAGGED * count) {
+        return 0.0;
+    }
+    const double ragged = jg_larger(clusters->of_gpc / count, 1.0);
+    return ragged * jg_sm90a_missing_part(along) * (double)along->tile *
+           (ZERO_ROW_BYTES * sharers - (double)JG_ROW_BYTES);
+}
+
+double jg_sm90a_zero_rows_bytes(const struct jg_trial *trial, double gpc_ctas)
+{
+    const struct jg_config_layout *layout = &trial->config.layout;
+    const int cluster = jg_cluster_ctas(&trial->config);
+    const struct gpc_clusters clusters = {(double)trial->derived.busy_ctas / cluster,
+                                          gpc_ctas / cluster};
+    if (cluster != ZERO_ROWS_CLUSTER || clusters.all < LEAST_IN_PAIRS) {
+        return 0.0;
+    }
+    const struct jg_sm90a_along rows = tiles_along(trial, true);
+    const struct jg_sm90a_along columns = tiles_along(trial, false);
+    return jg_cluster_parts(&trial->config) *
+           jg_larger(count_zero_bytes(&clusters, &rows, layout->cluster_n),
+                     count_zero_bytes(&clusters, &columns, layout->cluster_m));
 }
 
 static bool shares_smaller_input(const struct jg_config_layout *layout)

@@ -179,7 +179,8 @@ static inline bool jg_sm90a_streams_whole(const struct jg_trial *trial)
 double jg_sm90a_sums_clk(const struct jg_trial *trial);
 /* Rounds of tiles that all CTAs take together, of groups whose sizes are given. */
 double jg_sm90a_typical_rounds(const struct jg_trial *trial);
-/* What it takes for what is said of it where sizes are assumed. */
+/* What it takes for what is said of it where sizes are assumed, or all clusters counted on
+ * are taken. */
 double jg_sm90a_unsure_slowness(const struct jg_trial *trial);
 /* Blocks of 64 rows that a warpgroup multiplies one after the other. */
 int jg_sm90a_row_blocks(const struct jg_trial *trial);
@@ -222,6 +223,9 @@ bool jg_sm90a_has_shared_parts(const struct jg_trial *trial);
 double jg_sm90a_sharing_slowness(const struct jg_trial *trial);
 /* Clocks until a cluster has a block of K for which copies fill rows with zeros. */
 double jg_sm90a_shared_zeros_clk(const struct jg_trial *trial);
+/* Bytes that a GPC, which has `gpc_ctas` CTAs of clusters with parts of K, could draw while
+ * it fills rows with zeros for a block. */
+double jg_sm90a_zero_rows_bytes(const struct jg_trial *trial, double gpc_ctas);
 /* Do CTAs that share inputs wait for each other? Those of parts of K in one cluster do so
  * beside what else they wait for. */
 bool jg_sm90a_meets(const struct jg_trial *trial);
