@@ -78,7 +78,7 @@ struct Config {
     enum : bool { kPdl = true };
     enum : bool { kNextAtEnd = false };
     enum : bool { kDrawsAhead = false };
-    enum : bool { kReadsFirst = true };
+    enum : bool { kReadsFirst = false };
     enum : bool { kStoresByWarps = true };
     static constexpr jg::FirstLoads kFirstLoads = jg::FirstLoads::kNone;
     enum : jg::u32 { kResident = 1 };

@@ -170,6 +170,9 @@ Test(fragments, are_read_first_and_stored_by_warps_where_a_cta_has_one_tile)
          false},
         {"512x512x512 e4m3 d=bf16 config=tile=64x128 split_k=1",
          JIT_GEMM_OPERAND_ROW_VECTOR, false, false}, /* sums are promoted */
+        {"512x512x512 e4m3 d=bf16 accumulate=fast b_scale=vector config=tile=64x128 "
+         "split_k=1",
+         JIT_GEMM_OPERAND_ROW_VECTOR, false, true},
         {"m=512 n=512 k=512 a=bf16 groups=4 group_by=offsets config=tile=128x64",
          JIT_GEMM_OPERAND_ROW_VECTOR, false, false},
     };

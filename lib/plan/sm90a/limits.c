@@ -765,7 +765,8 @@ bool jg_sm90a_derive(struct jg_trial *trial)
     trial->derived.draws_ahead = jg_sm90a_draws_ahead(trial);
     trial->derived.reads_first = jg_sm90a_reads_first(trial);
     trial->derived.stores_by_warps =
-        trial->derived.reads_first && jg_sm90a_may_store_by_warps(trial);
+        trial->derived.output.epilogue == JG_EPILOGUE_FRAGMENTS &&
+        jg_sm90a_may_store_by_warps(trial);
     trial->derived.shifts_lines = jg_sm90a_shifts_lines(&trial->product);
     trial->derived.output.whole_cols &=
         !trial->derived.turns_last || has_whole_pairs(trial);
