@@ -235,8 +235,8 @@ class FragmentEpilogue : public NothingDrawnAhead {
     static JG_DEVICE void keep(const From &operands, Kept &kept, u32 fragment, u32 pair)
     {
         if constexpr (kWritesMore) {
-            operands.give([&](auto converter, const f32(&values)[2][2][2]) {
-                kept.packed[fragment][pair] = PackedFragments(converter, values);
+            operands.give([&](const auto &words) {
+                kept.packed[fragment][pair] = PackedFragments(words);
             });
         }
     }

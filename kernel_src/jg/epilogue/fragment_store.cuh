@@ -7,7 +7,7 @@
 // FragmentEpilogue. Waits for nothing and signals nobody: that is TmaStore's. An s32 comes
 // and goes as an f32, which has its bits (DElement).
 #pragma once
-#include <jg/ptx/convert.cuh>
+#include <jg/epilogue/fragment_values.cuh>
 #include <jg/ptx/shared.cuh>
 
 namespace jg {
@@ -18,21 +18,6 @@ JG_DEVICE u32 store_tile_swizzle(u32 row)
 {
     return row / (128 / kSwizzleBytes) % (kSwizzleBytes / 16);
 }
-
-// values[group][half][element] of two groups, two values of 16 bits in a word.
-struct PackedFragments {
-    u32 words[4];
-
-    PackedFragments() = default;
-    template <class Converter>
-    JG_DEVICE PackedFragments(Converter, const f32 (&v)[2][2][2])
-        : words{Converter::pack(v[0][0][0], v[0][0][1]),
-                Converter::pack(v[0][1][0], v[0][1][1]),
-                Converter::pack(v[1][0][0], v[1][0][1]),
-                Converter::pack(v[1][1][0], v[1][1][1])}
-    {
-    }
-};
 
 // Lanes are rows of D. 16-bit types by one stmatrix for two groups (16 columns).
 template <class T, u32 kSwizzleBytes, bool kTransposed>
@@ -54,16 +39,15 @@ class FragmentStore {
     // values[group][half][element] of groups 2 * pair and 2 * pair + 1.
     JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
-        const PackedFragments words(Convert<T>(), v);
-        store(tile, fragment, pair, words);
+        store(tile, fragment, pair, FragmentWords<T>{v});
     }
-    // The same of values that are packed.
-    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const PackedFragments &v) const
+    template <class Words>
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const Words &words) const
     {
         // 16 rows on, the permutation is the same.
         const u32 chunk = (2 * pair + chunk_) ^ swizzle_;
         ptx::stmatrix_x4(tile + fragment * (16 * kSwizzleBytes) + address_ + chunk * 16,
-                         v.words[0], v.words[1], v.words[2], v.words[3]);
+                         words.word(0), words.word(1), words.word(2), words.word(3));
     }
 };
 
@@ -113,15 +97,15 @@ class FragmentStore<T, kSwizzleBytes, true> {
     }
     JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const f32 (&v)[2][2][2]) const
     {
-        const PackedFragments words(Convert<T>(), v);
-        store(tile, fragment, pair, words);
+        store(tile, fragment, pair, FragmentWords<T>{v});
     }
-    // The same of values that are packed.
-    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const PackedFragments &v) const
+    template <class Words>
+    JG_DEVICE void store(u32 tile, u32 fragment, u32 pair, const Words &words) const
     {
         const u32 chunk = (2 * fragment + chunk_) ^ store_tile_swizzle<128>(row_);
         ptx::stmatrix_x4_transposed(tile + (16 * pair + row_) * 128 + chunk * 16,
-                                    v.words[0], v.words[1], v.words[2], v.words[3]);
+                                    words.word(0), words.word(1), words.word(2),
+                                    words.word(3));
     }
 };
 

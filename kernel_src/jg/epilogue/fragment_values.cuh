@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // FragmentCoord, FragmentIndex, FragmentVector: where in D a thread's elements of a store
-// tile lie, and what it holds of a vector for them. Used by operands and FragmentEpilogue;
-// waits for nothing.
+// tile lie, and what it holds of a vector for them. FragmentWords, PackedFragments:
+// elements as they are stored. Used by operands, FragmentStore and FragmentEpilogue; waits
+// for nothing.
 //
 // Of every group of 8 columns of the accumulator a thread has two neighbouring ones, in two
 // lanes of each fragment, 8 apart. Lanes are rows of D, or its columns where D lies
 // transposed in the accumulator.
 #pragma once
+#include <jg/ptx/convert.cuh>
 #include <jg/ptx/global.cuh>
 
 namespace jg {
@@ -89,6 +91,34 @@ struct FragmentVector {
         } else {
             return values[kByLane ? 2 * at.fragment + at.half : 2 * at.group + at.element];
         }
+    }
+};
+
+// values[group][half][element] of two groups as four words of two 16-bit elements: each
+// converted where it is stored,
+template <class T>
+struct FragmentWords {
+    const f32 (&values)[2][2][2];
+
+    JG_DEVICE u32 word(u32 i) const
+    {
+        return Convert<T>::pack(values[i / 2][i % 2][0], values[i / 2][i % 2][1]);
+    }
+};
+
+// or all before.
+struct PackedFragments {
+    u32 words[4];
+
+    PackedFragments() = default;
+    template <class T>
+    JG_DEVICE explicit PackedFragments(const FragmentWords<T> &from)
+        : words{from.word(0), from.word(1), from.word(2), from.word(3)}
+    {
+    }
+    JG_DEVICE u32 word(u32 i) const
+    {
+        return words[i];
     }
 };
 

@@ -377,7 +377,7 @@ struct MatrixOutput {
         template <class Take>
         JG_DEVICE void give(const Take &take) const
         {
-            take(Convert<T>(), values);
+            take(FragmentWords<T>{values});
         }
     };
 
