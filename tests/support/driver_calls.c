@@ -31,6 +31,8 @@ void driver_calls_open(const char *path, bool is_emulated, struct driver_calls *
     find(library, "cuDeviceGet", &ret_calls->device_get);
     find(library, "cuDevicePrimaryCtxRetain", &ret_calls->primary_retain);
     find(library, "cuCtxSetCurrent", &ret_calls->ctx_set_current);
+    find(library, "cuCtxGetCurrent", &ret_calls->ctx_get_current);
+    find(library, "cuPointerGetAttribute", &ret_calls->pointer_attribute);
     find(library, "cuModuleLoadData", &ret_calls->module_load);
     find(library, "cuModuleGetFunction", &ret_calls->get_function);
     find(library, "cuLaunchKernelEx", &ret_calls->launch);

@@ -10,6 +10,8 @@ struct driver_calls {
     CUresult (*device_get)(CUdevice *, int);
     CUresult (*primary_retain)(CUcontext *, CUdevice);
     CUresult (*ctx_set_current)(CUcontext);
+    CUresult (*ctx_get_current)(CUcontext *);
+    CUresult (*pointer_attribute)(void *, CUpointer_attribute, CUdeviceptr);
     CUresult (*module_load)(CUmodule *, const void *);
     CUresult (*get_function)(CUfunction *, CUmodule, const char *);
     CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
