@@ -47,8 +47,7 @@ ASSIGNED_WORDS = ["run", "136x200x64", "bf16", "batch=3", "--config", "tile=64x1
 ASSIGNED_ROWS = [
     ("it goes to D", "store_.store_to(&params.operand_maps[Operands::kOutput]", "store_.store_to(&params.maps[kMapD]"),
     ("all batches have the first one's", "batch * params.operands[Operands::kOutput].batch_step", "0"),
-    ("it has values of D's type", "operands.give([&](auto converter, const f32(&values)[2][2][2]) {",
-     "operands.give([&](auto, const f32(&values)[2][2][2]) { Convert<D> converter;"),
+    ("it has values of D's type", "take(FragmentWords<T>{values});", "take(FragmentWords<bf16>{values});"),
     ("pairs of groups have the last one's", "fragments_.store(buffer, fragment, pair, kept.packed[fragment][pair]);",
      "fragments_.store(buffer, fragment, pair, kept.packed[fragment][kGroups / 2 - 1]);"),
     ("elements of a pair have the second one's", "return values[at.group % 2][at.half][at.element];",
