@@ -26,7 +26,7 @@ typedef enum jit_gemm_status {
     JIT_GEMM_ERR_DEVICE =
         -6, /**< The device is absent, unsupported, or reported an error. */
     JIT_GEMM_ERR_COMPILE = -7, /**< The snippet or the generated code did not compile. */
-    JIT_GEMM_ERR_LINK = -8,    /**< Not returned: ARGUMENT, UNSUPPORTED or COMPILE. */
+    JIT_GEMM_ERR_LINK = -8,    /**< Reserved: nothing returns it. */
     JIT_GEMM_ERR_LOAD = -9,    /**< The driver refused the compiled kernel. */
     JIT_GEMM_ERR_LAUNCH = -10, /**< The driver refused the launch. */
     JIT_GEMM_ERR_NOT_CACHED =
