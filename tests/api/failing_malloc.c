@@ -3,14 +3,14 @@
  * The C library's own allocations fail, too, one after the other: those of its functions
  * that list folders and read files, which no hook of ours sees. A context is made, plans
  * and describes itself, or there is no memory for it; the program goes on either way. The
- * functions below take the place of the C library's in this program.
+ * functions of failing_allocations.h take the place of the C library's in this program.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "failing_allocations.h"
 #include "jit_gemm/jit_gemm.h"
 #include "plain_test.h"
 
@@ -22,37 +22,10 @@ static struct {
     bool is_on; /* only the one thread of this program is counted */
 } fault;
 
-/* Also the ones that libraries call. NOLINTBEGIN: glibc's names for its own */
-#pragma GCC visibility push(default)
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-
 static bool strikes(void)
 {
-    if (!fault.is_on || ++fault.seen != fault.call) {
-        return false;
-    }
-    errno = ENOMEM;
-    return true;
+    return fault.is_on && ++fault.seen == fault.call;
 }
-
-void *malloc(size_t bytes)
-{
-    return strikes() ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return strikes() ? NULL : __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-    return strikes() ? NULL : __libc_realloc(memory, bytes);
-}
-#pragma GCC visibility pop
-/* NOLINTEND */
 
 /* One that may fail for want of memory only; afterwards the call without a fault does not.
  */

@@ -4,18 +4,12 @@
  * JIT_GEMM_TEST_FAILING_MALLOC, from 1 where the program begins. Preloaded; at the end it
  * writes to standard error how many there were, where JIT_GEMM_TEST_COUNT_MALLOC is set.
  */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* NOLINTBEGIN: glibc's names for its own */
-#pragma GCC visibility push(default)
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
+#include "failing_allocations.h"
 
 static atomic_long seen;
 static long failing; /* 0: none */
@@ -38,26 +32,5 @@ __attribute__((destructor)) static void end(void)
 
 static bool strikes(void)
 {
-    if (!is_on || atomic_fetch_add(&seen, 1) + 1 != failing) {
-        return false;
-    }
-    errno = ENOMEM;
-    return true;
+    return is_on && atomic_fetch_add(&seen, 1) + 1 == failing;
 }
-
-void *malloc(size_t bytes)
-{
-    return strikes() ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return strikes() ? NULL : __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-    return strikes() ? NULL : __libc_realloc(memory, bytes);
-}
-#pragma GCC visibility pop
-/* NOLINTEND */
